@@ -1,0 +1,62 @@
+"""A page of text for a console: hanging paragraphs and bars, in characters it can show.
+
+Names in a recording are written by strangers. Whatever the console cannot show, control
+characters and terminal commands included, is printed as a question mark.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_WIDTH = 80
+_LEAST_WIDTH = 20  # a narrower terminal wraps the lines itself
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+class Page:
+    """Prints text that hangs beside its lead; lines are 80 columns wide at most."""
+
+    def __init__(self, console: Console) -> None:
+        """Write to the console given."""
+        self._console = console
+        self._width = min(console.width, _WIDTH)
+        self._ascii_only = console.options.ascii_only
+
+    def blank(self) -> None:
+        """Print an empty line."""
+        self._console.print()
+
+    def paragraph(
+        self, body: str, *, lead: str = "", lead_style: str = "", style: str = ""
+    ) -> None:
+        """Print the lead, and the body beside it: its further lines are indented as far."""
+        indent = cell_len(lead)
+        lines = Text(self._shown(body)).wrap(self._console, self._room(indent))
+        for number, line in enumerate(lines):
+            start = " " * indent if number else self._shown(lead)
+            self._print(Text.assemble((start, lead_style), (line.plain, style)))
+
+    def bar(self, share: float, *, lead: str, style: str) -> None:
+        """Print the lead, and beside it a bar that fills a share (0 to 1) of the line's rest."""
+        filled = share * self._room(cell_len(lead))
+        whole, part = int(filled), int(filled % 1 * 8)
+        bar = "#" * round(filled) if self._ascii_only else "█" * whole + _EIGHTHS[part].strip()
+        self._print(Text.assemble(lead, (bar, style)))
+
+    def _print(self, line: Text) -> None:
+        line.rstrip()
+        self._console.print(line, soft_wrap=True)
+
+    def _room(self, indent: int) -> int:
+        return max(self._width - indent, _LEAST_WIDTH)
+
+    def _shown(self, text: str) -> str:
+        plain = "".join(c if c.isprintable() else "?" for c in text)
+        encoding = self._console.encoding
+        return plain.encode(encoding, errors="replace").decode(encoding)

@@ -1,0 +1,178 @@
+"""A diagnosis for a person at a terminal: what is wrong, what curing it is worth, what to try.
+
+Colour only repeats what the words say, so the report reads the same in a file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tailwave.model import Diagnosis, Evidence, Finding, Severity, Share, Source, StepsSummary
+from tailwave.reports.figures import percent, quantity, time
+from tailwave.reports.page import Page
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STYLES = {
+    Severity.CRITICAL: "bold red",
+    Severity.MAJOR: "bold yellow",
+    Severity.MINOR: "bold cyan",
+    Severity.INFO: "dim",
+}
+_HEADING = "bold underline"
+_INDENT = " " * 4
+_GPU_AT_WORK = ("kernels", "copies")
+_WORTH_NAMING = 0.01  # of a step
+
+
+def render(diagnosis: Diagnosis, console: Console) -> None:
+    """Print the whole report of one diagnosis."""
+    page = Page(console)
+    page.paragraph(_headline(diagnosis), style="bold")
+    _print_subject(page, diagnosis)
+    _print_division(page, diagnosis.division)
+    _print_findings(page, diagnosis.findings)
+    _print_notes(page, diagnosis)
+
+
+def _headline(diagnosis: Diagnosis) -> str:
+    """Return the one thing to take away."""
+    if diagnosis.findings and diagnosis.findings[0].severity is not Severity.INFO:
+        return _advice(diagnosis.findings[0])
+    if diagnosis.steps is None:
+        return "No steps can be told apart in this recording, so nothing is said about its time."
+    return f"{_nothing_much(diagnosis.findings)} {_spending(diagnosis.division)}".rstrip()
+
+
+def _advice(finding: Finding) -> str:
+    cure = f"Try {' or '.join(finding.remedies)}" if finding.remedies else "Cure that"
+    before, after = time(finding.step_us_now), time(finding.step_us_after)
+    return f"{finding.claim.rstrip('.')}. {cure}: a step would take {after}, not {before}."
+
+
+def _nothing_much(findings: tuple[Finding, ...]) -> str:
+    if not findings:
+        return "No known cause costs more than a percent of a step."
+    return f"No cure is worth much here: the best saves {_saving(findings[0])}."
+
+
+def _spending(division: tuple[Share, ...]) -> str:
+    whole = _whole(division)
+    parts = [
+        f"{share.label} ({percent(share.us / whole)})"
+        for share in _by_size(division)
+        if share.us / whole >= _WORTH_NAMING
+    ]
+    return f"The time goes to: {', '.join(parts)}." if parts else ""
+
+
+def _print_subject(page: Page, diagnosis: Diagnosis) -> None:
+    page.blank()
+    page.paragraph(_source(diagnosis.source), lead="  recording  ", lead_style="dim")
+    device = diagnosis.device
+    name = device.name if device and device.name else "unknown"
+    processors = f", {device.sm_count} SMs" if device and device.sm_count else ""
+    page.paragraph(f"{name}{processors}", lead="  device     ", lead_style="dim")
+    if diagnosis.steps:
+        page.paragraph(_steps(diagnosis.steps), lead="  steps      ", lead_style="dim")
+
+
+def _source(source: Source) -> str:
+    ranks = f"rank {', '.join(map(str, source.ranks))}, " if source.ranks != (0,) else ""
+    return f"{source.path} ({ranks}{source.kind}, {source.events:,} events)"
+
+
+def _steps(steps: StepsSummary) -> str:
+    busy = _of(steps.gpu_busy_us, steps.median_us)
+    return (
+        f"{steps.count} by {steps.by}, median {time(steps.median_us)}, "
+        f"GPU busy {time(steps.gpu_busy_us)} ({busy})"
+    )
+
+
+def _print_division(page: Page, division: tuple[Share, ...]) -> None:
+    shares = _by_size(division)
+    if not shares:
+        return
+    _print_heading(page, "Where the time of a step goes")
+    label_width = max(len(share.label) for share in shares)
+    whole = _whole(division)
+    for share in shares:
+        part = share.us / whole
+        lead = f"  {share.label:<{label_width}}  {time(share.us):>8}  {percent(part):>5}  "
+        page.bar(part, lead=lead, style="green" if share.what in _GPU_AT_WORK else "red")
+
+
+def _print_findings(page: Page, findings: tuple[Finding, ...]) -> None:
+    if not findings:
+        return
+    each_alone = " (each alone: savings do not add up)" if len(findings) > 1 else ""
+    _print_heading(page, f"What costs time, and what its cure is worth{each_alone}")
+    after_block = False
+    for number, finding in enumerate(findings, start=1):
+        if after_block:
+            page.blank()
+        after_block = finding.severity is not Severity.INFO
+        print_one = _print_finding if after_block else _print_briefly
+        print_one(page, number, finding)
+
+
+def _print_finding(page: Page, number: int, finding: Finding) -> None:
+    _print_title(page, number, finding, finding.title, style="bold")
+    if number > 1:  # the first one's claim heads the report
+        page.paragraph(finding.claim, lead=_INDENT)
+    before, after = time(finding.step_us_now), time(finding.step_us_after)
+    page.paragraph(f"now {before} -> after {after} (saves {_saving(finding)})", lead=_INDENT)
+    for evidence in finding.evidence:
+        _print_evidence(page, evidence)
+    if finding.remedies:
+        page.paragraph(", ".join(finding.remedies), lead=f"{_INDENT}try:  ", style="green")
+    page.paragraph(f"tailwave explain {finding.code}", lead=f"{_INDENT}more: ")
+
+
+def _print_briefly(page: Page, number: int, finding: Finding) -> None:
+    _print_title(
+        page, number, finding, f"{finding.title} ({finding.code}): saves {_saving(finding)}"
+    )
+
+
+def _print_title(page: Page, number: int, finding: Finding, title: str, style: str = "") -> None:
+    lead = f"{number:>2}. {finding.severity.upper():<8}  "
+    page.paragraph(title, lead=lead, lead_style=_STYLES[finding.severity], style=style)
+
+
+def _print_evidence(page: Page, evidence: Evidence) -> None:
+    figure = "" if evidence.value is None else quantity(evidence.value, evidence.unit)
+    page.paragraph(evidence.what, lead=f"{_INDENT}{figure:>9}  ", style="dim")
+
+
+def _print_notes(page: Page, diagnosis: Diagnosis) -> None:
+    if not diagnosis.notes:
+        return
+    _print_heading(page, "Notes" if diagnosis.steps else "Why")
+    for note in diagnosis.notes:
+        page.paragraph(note, lead="  - ")
+
+
+def _print_heading(page: Page, text: str) -> None:
+    page.blank()
+    page.paragraph(text, style=_HEADING)
+
+
+def _saving(finding: Finding) -> str:
+    part = _of(finding.recoverable_us, finding.step_us_now)
+    return f"{time(finding.recoverable_us)} a step, {part}"
+
+
+def _of(part: float, whole: float) -> str:
+    return percent(part / whole) if whole else "unknown"
+
+
+def _by_size(division: tuple[Share, ...]) -> list[Share]:
+    """Return the shares that took any time, the largest first."""
+    return sorted((s for s in division if s.us > 0), key=lambda s: s.us, reverse=True)
+
+
+def _whole(division: tuple[Share, ...]) -> float:
+    return sum(share.us for share in division)

@@ -1,0 +1,66 @@
+"""Figures are written in the unit that a person would choose."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tailwave.reports.figures import percent, quantity, time
+
+
+@pytest.mark.parametrize(
+    ("us", "expected"),
+    [
+        (0.0, "0 us"),
+        (0.25, "0.250 us"),
+        (5.6, "5.60 us"),
+        (405.3, "405 us"),
+        (999.4, "999 us"),
+        (999.6, "1.00 ms"),
+        (7561.0, "7.56 ms"),
+        (25_713.8, "25.7 ms"),
+        (999_600.0, "1.00 s"),
+        (72_000_000.0, "72 s"),
+    ],
+)
+def test_a_time(us: float, expected: str) -> None:
+    """A time is in us below 1000, in ms below a second, in s above, to three digits."""
+    assert time(us) == expected
+
+
+@pytest.mark.parametrize(
+    ("ratio", "expected"),
+    [
+        (0.0, "0%"),
+        (0.0004, "<0.1%"),
+        (0.0536, "5.4%"),
+        (0.0999, "10%"),
+        (0.94, "94%"),
+        (0.9999, ">99%"),
+        (1.0, "100%"),
+        (2.5, "250%"),
+    ],
+)
+def test_a_ratio(ratio: float, expected: str) -> None:
+    """A ratio is in percent; a trace of it is not written as nothing, nor most of it as all."""
+    assert percent(ratio) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [
+        (0.245, "ms", "245 us"),
+        (1500.0, "ns", "1.50 us"),
+        (0.16, "ratio", "16%"),
+        (4605.0, "count", "4,605"),
+        (12.345, "", "12.3"),
+        (528.0, "threads", "528 threads"),
+        (3145728.0, "bytes", "3 MiB"),
+        (12.5, "GB/s", "12.5 GB/s"),
+        (math.nan, "us", "unknown"),
+    ],
+)
+def test_a_quantity(value: float, unit: str, expected: str) -> None:
+    """A figure of evidence is written in its own unit, scaled where that reads easier."""
+    assert quantity(value, unit) == expected

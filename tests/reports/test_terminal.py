@@ -1,0 +1,177 @@
+"""The terminal report, word for word."""
+
+from __future__ import annotations
+
+import io
+
+import msgspec
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from tailwave.model import Diagnosis, Evidence
+from tailwave.reports.terminal import render
+from tests.reports.samples import (
+    HEALTHY_STEP,
+    LAUNCH_BOUND,
+    LAUNCH_BOUND_STEP,
+    NO_STEPS,
+    SMALL_GRID,
+    SOURCE,
+)
+
+LAUNCH_BOUND_REPORT = """\
+The GPU idles 91% of each step because the host issues kernels one at a time.
+Try cuda-graph or compile: a step would take 471 us, not 7.56 ms.
+
+  recording  decode.json.gz (kineto, 4,605 events)
+  device     NVIDIA H200, 132 SMs
+  steps      3 by ProfilerStep, median 7.56 ms, GPU busy 405 us (5.4%)
+
+Where the time of a step goes
+  waiting for launches    6.91 ms    91%  ██████████████████████████████████▋
+  kernels                  403 us   5.3%  ██
+  after the host waited    245 us   3.2%  █▏
+  copies                  2.10 us  <0.1%
+
+What costs time, and what its cure is worth (each alone: savings do not add up)
+ 1. CRITICAL  The host launches kernels more slowly than the GPU runs them
+    now 7.56 ms -> after 471 us (saves 7.09 ms a step, 94%)
+         5.4%  of the step the GPU is busy
+        1,312  kernels a step
+      5.60 us  of host time for each launch
+               The host never waits for the GPU between two launches of this
+               kind.
+    try:  cuda-graph, compile
+    more: tailwave explain launch-bound
+
+ 2. MINOR     The host waits for the GPU in the middle of a step
+    aten::item stops the host 2 times a step, and the GPU runs dry each time
+    before the host has issued the next kernel.
+    now 7.56 ms -> after 7.32 ms (saves 245 us a step, 3.2%)
+       245 us  in aten::item, called from sample.py:41
+    try:  defer-sync
+    more: tailwave explain host-sync
+
+ 3. INFO      Grids smaller than the GPU (small-grid): saves 12 us a step, 0.2%
+
+Notes
+  - Recording adds about 2 us to each operator: without it, a step is shorter.
+"""
+
+HEALTHY_REPORT = """\
+No known cause costs more than a percent of a step. The time goes to: kernels
+(>99%).
+
+  recording  decode.json.gz (kineto, 4,605 events)
+  device     NVIDIA H200, 132 SMs
+  steps      3 by kernel period, median 472 us, GPU busy 468 us (>99%)
+
+Where the time of a step goes
+  kernels        468 us   >99%  ███████████████████████████████████████████████▌
+  GPU latency   4.40 us   0.9%  ▍
+"""
+
+NO_STEPS_REPORT = """\
+No steps can be told apart in this recording, so nothing is said about its time.
+
+  recording  load.json (rank 3, kineto, 12 events)
+  device     unknown
+
+Why
+  - The recording holds no GPU work.
+"""
+
+
+def rendered(diagnosis: Diagnosis, width: int = 80, encoding: str = "utf-8") -> str:
+    """Return the report as it would be written to a file of this encoding."""
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding=encoding)
+    render(diagnosis, Console(file=file, width=width))
+    file.flush()
+    return raw.getvalue().decode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "expected"),
+    [
+        (LAUNCH_BOUND_STEP, LAUNCH_BOUND_REPORT),
+        (HEALTHY_STEP, HEALTHY_REPORT),
+        (NO_STEPS, NO_STEPS_REPORT),
+    ],
+    ids=["launch-bound", "healthy", "no-steps"],
+)
+def test_the_whole_report(diagnosis: Diagnosis, expected: str) -> None:
+    """A report opens with what to do, then shows why: 80 columns, no colour in a file."""
+    assert rendered(diagnosis) == expected
+
+
+def test_only_small_findings() -> None:
+    """Where no cure is worth much, the report says so before it lists them."""
+    diagnosis = msgspec.structs.replace(LAUNCH_BOUND_STEP, findings=(SMALL_GRID,), notes=())
+    report = rendered(diagnosis)
+    assert report.startswith(
+        "No cure is worth much here: the best saves 12 us a step, 0.2%. The time goes to:\n"
+        "waiting for launches (91%), kernels (5.3%), after the host waited (3.2%).\n"
+    )
+    assert report.endswith(
+        "What costs time, and what its cure is worth\n"
+        " 1. INFO      Grids smaller than the GPU (small-grid): saves 12 us a step, 0.2%\n"
+    )
+
+
+def test_a_finding_without_a_remedy() -> None:
+    """A finding that nothing here cures still says what a cure would be worth."""
+    finding = msgspec.structs.replace(LAUNCH_BOUND, remedies=())
+    report = rendered(msgspec.structs.replace(LAUNCH_BOUND_STEP, findings=(finding,)))
+    assert "Cure that: a step would take 471 us, not 7.56 ms." in report
+    assert "try:" not in report
+
+
+def test_a_console_without_unicode() -> None:
+    """Where the output can carry ASCII only, bars are drawn with it and nothing fails."""
+    source = msgspec.structs.replace(SOURCE, path="café.json")
+    report = rendered(msgspec.structs.replace(HEALTHY_STEP, source=source), encoding="ascii")
+    assert "  recording  caf?.json (kineto, 4,605 events)\n" in report
+    assert f"  kernels        468 us   >99%  {'#' * 48}\n" in report
+
+
+def test_names_that_command_the_terminal() -> None:
+    """Control characters in a recording's names are shown, not obeyed."""
+    finding = msgspec.structs.replace(LAUNCH_BOUND, evidence=(Evidence("in \x1b[2Jkernel\a"),))
+    report = rendered(msgspec.structs.replace(LAUNCH_BOUND_STEP, findings=(finding,)))
+    assert "in ?[2Jkernel?\n" in report
+    assert "\x1b" not in report
+
+
+def test_names_that_look_like_markup() -> None:
+    """Square brackets and colons in names stay as they are."""
+    finding = msgspec.structs.replace(LAUNCH_BOUND, evidence=(Evidence("in at[bold]::x:smile:"),))
+    report = rendered(msgspec.structs.replace(LAUNCH_BOUND_STEP, findings=(finding,)))
+    assert "in at[bold]::x:smile:\n" in report
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_the_width_of_the_page(width: int) -> None:
+    """Lines keep to the terminal's width, and to 80 columns on a wider one."""
+    lines = rendered(NO_STEPS, width=width).splitlines()
+    assert max(map(len, lines)) <= min(width, 80)
+
+
+def test_colour_adds_no_words() -> None:
+    """On a terminal with colours, the words and their places are the same as in a file."""
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard")
+    with console.capture() as capture:
+        render(LAUNCH_BOUND_STEP, console)
+    coloured = capture.get()
+    assert "\x1b[1;31m 1. CRITICAL" in coloured
+    assert Text.from_ansi(coloured).plain == LAUNCH_BOUND_REPORT.rstrip("\n")
+
+
+def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR takes the colours out, on a terminal too."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard")
+    with console.capture() as capture:
+        render(LAUNCH_BOUND_STEP, console)
+    assert "\x1b[1m 1. CRITICAL" in capture.get()
