@@ -56,7 +56,7 @@ def test_a_ratio(ratio: float, expected: str) -> None:
         (4605.0, "count", "4,605"),
         (12.345, "", "12.3"),
         (528.0, "threads", "528 threads"),
-        (3145728.0, "bytes", "3 MiB"),
+        (3145728.0, "B", "3 MiB"),
         (12.5, "GB/s", "12.5 GB/s"),
         (math.nan, "us", "unknown"),
     ],

@@ -77,11 +77,11 @@ def test_the_document_of_a_finding() -> None:
         "step_us_after": 471.0,
         "recoverable_us": 7090.0,
         "evidence": [
-            {"what": "of the step the GPU is busy", "value": 0.054, "unit": "ratio"},
-            {"what": "kernels a step", "value": 1312.0, "unit": "count"},
-            {"what": "of host time for each launch", "value": 5.6, "unit": "us"},
+            {"what": "GPU busy", "value": 0.054, "unit": "ratio"},
+            {"what": "launches in the step", "value": 1312.0, "unit": "count"},
+            {"what": "host time per launch", "value": 5.6, "unit": "us"},
             {
-                "what": "The host never waits for the GPU between two launches of this kind.",
+                "what": "the host never waits for the GPU between the first and the last launch",
                 "value": None,
                 "unit": "",
             },
@@ -100,8 +100,8 @@ def test_the_document_around_the_findings() -> None:
         "device": {"name": "NVIDIA H200", "sm_count": 132},
         "steps": {"count": 3, "by": "kernel period", "median_us": 472.4, "gpu_busy_us": 468.0},
         "division": [
-            {"what": "kernels", "label": "kernels", "us": 468.0},
-            {"what": "latency", "label": "GPU latency", "us": 4.4},
+            {"what": "kernels", "label": "kernels at work", "us": 459.0},
+            {"what": "gpu-latency", "label": "switching from kernel to kernel", "us": 13.4},
         ],
         "findings": [],
         "notes": [],

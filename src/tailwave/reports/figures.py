@@ -36,7 +36,7 @@ def quantity(value: float, unit: str) -> str:
         return time(value * _US_PER_UNIT[unit])
     if unit == "ratio":
         return percent(value)
-    if unit == "bytes":
+    if unit == "B":
         return _scaled(value, 1024, _BYTE_UNITS)
     return f"{_rounded(value)} {'' if unit == 'count' else unit}".rstrip()
 

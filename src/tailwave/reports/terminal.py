@@ -41,19 +41,18 @@ def _headline(diagnosis: Diagnosis) -> str:
     if diagnosis.findings and diagnosis.findings[0].severity is not Severity.INFO:
         return _advice(diagnosis.findings[0])
     if diagnosis.steps is None:
-        return "No steps can be told apart in this recording, so nothing is said about its time."
+        return "This recording does not tell where the time of a step goes."
     return f"{_nothing_much(diagnosis.findings)} {_spending(diagnosis.division)}".rstrip()
 
 
 def _advice(finding: Finding) -> str:
-    cure = f"Try {' or '.join(finding.remedies)}" if finding.remedies else "Cure that"
-    before, after = time(finding.step_us_now), time(finding.step_us_after)
-    return f"{finding.claim.rstrip('.')}. {cure}: a step would take {after}, not {before}."
+    cure = f" Try {' or '.join(finding.remedies)}." if finding.remedies else ""
+    return f"{finding.claim}{cure}"
 
 
 def _nothing_much(findings: tuple[Finding, ...]) -> str:
     if not findings:
-        return "No known cause costs more than a percent of a step."
+        return "No cause was found that costs more than a percent of a step."
     return f"No cure is worth much here: the best saves {_saving(findings[0])}."
 
 
@@ -64,7 +63,7 @@ def _spending(division: tuple[Share, ...]) -> str:
         for share in _by_size(division)
         if share.us / whole >= _WORTH_NAMING
     ]
-    return f"The time goes to: {', '.join(parts)}." if parts else ""
+    return f"The time goes to: {'; '.join(parts)}." if parts else ""
 
 
 def _print_subject(page: Page, diagnosis: Diagnosis) -> None:
@@ -79,8 +78,8 @@ def _print_subject(page: Page, diagnosis: Diagnosis) -> None:
 
 
 def _source(source: Source) -> str:
-    ranks = f"rank {', '.join(map(str, source.ranks))}, " if source.ranks != (0,) else ""
-    return f"{source.path} ({ranks}{source.kind}, {source.events:,} events)"
+    ranks = f"{len(source.ranks)} ranks" if len(source.ranks) > 1 else f"rank {source.ranks[0]}"
+    return f"{source.path} ({source.kind}, {ranks}, {source.events:,} events)"
 
 
 def _steps(steps: StepsSummary) -> str:
@@ -132,9 +131,7 @@ def _print_finding(page: Page, number: int, finding: Finding) -> None:
 
 
 def _print_briefly(page: Page, number: int, finding: Finding) -> None:
-    _print_title(
-        page, number, finding, f"{finding.title} ({finding.code}): saves {_saving(finding)}"
-    )
+    _print_title(page, number, finding, f"{finding.code}: a cure saves {_saving(finding)}")
 
 
 def _print_title(page: Page, number: int, finding: Finding, title: str, style: str = "") -> None:

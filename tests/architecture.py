@@ -1,0 +1,205 @@
+"""The design's import rules, held by reading the source.
+
+A *family* is what stands directly under ``tailwave``: a module or a package. Each has one line in
+``FAMILIES``. In a family that keeps a list, every file is a *member* (one reader, one rule, one
+command) unless its line names it as *support*; members use support, and never each other. The
+*engine*, where there is one, runs the members and may use them all.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "tailwave"
+
+
+class Family(NamedTuple):
+    """What a family may import of tailwave besides itself, and the list of its members."""
+
+    name: str
+    imports: tuple[str, ...] | None = ()  # None for anything
+    registry: str = ""  # the list in the family's __init__ that names every member
+    support: tuple[str, ...] = ()  # files that members may use, and are none themselves
+    engine: str = ""  # the file that runs the members
+
+
+FAMILIES = (
+    Family("__init__", imports=None),
+    Family("__main__", imports=("cli",)),
+    Family("errors"),
+    Family("model"),
+    Family("stats"),
+    Family("session", imports=("model", "errors")),
+    Family("readers", imports=("model", "errors"), registry="READERS"),
+    Family("timeline", imports=("model", "stats", "errors")),
+    Family("replay", imports=("model", "stats", "timeline")),
+    Family(
+        "rules",
+        imports=("model", "stats", "timeline", "replay"),
+        registry="RULES",
+        support=("build", "case"),
+        engine="diagnose",
+    ),
+    Family("kernels"),
+    Family("devices", imports=("model", "kernels", "errors")),
+    Family("probes", imports=("devices.base", "stats", "model", "errors")),
+    Family("remedies", imports=("devices.base", "model", "errors")),
+    Family("reports", imports=("model", "__version__")),
+    Family("cli", imports=None, registry="COMMANDS"),
+)
+BY_NAME = {family.name: family for family in FAMILIES}
+LISTED = [f for f in FAMILIES if f.registry and (PACKAGE / f.name / "__init__.py").exists()]
+
+
+class Module(NamedTuple):
+    """One source file: its family, the file or folder of the family that it belongs to."""
+
+    path: Path
+    family: str
+    member: str  # "" for the family's own __init__, and for a family of one file
+    tree: ast.Module
+
+    @property
+    def imports(self) -> set[str]:
+        """Dotted names of all that the file imports, at its top or later."""
+        return set(imported(self.tree))
+
+
+def read_module(path: Path) -> Module:
+    """Parse a source file and place it."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    inner = [part for part in parts[1:] if part != "__init__"]
+    return Module(path, parts[0], inner[0] if inner else "", ast.parse(path.read_text("utf-8")))
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Yield the dotted name of each thing that a piece of source imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def within(name: str, prefixes: tuple[str, ...]) -> bool:
+    """Tell whether a dotted name is one of the prefixes or something in it."""
+    return any(f"{name}.".startswith(f"{prefix}.") for prefix in prefixes)
+
+
+MODULES = [read_module(path) for path in sorted(PACKAGE.rglob("*.py"))]
+each_module = pytest.mark.parametrize(
+    "module", MODULES, ids=[str(module.path.relative_to(PACKAGE)) for module in MODULES]
+)
+each_listed_family = pytest.mark.parametrize("family", LISTED, ids=[f.name for f in LISTED])
+
+
+@each_module
+def test_a_file_belongs_to_a_family(module: Module) -> None:
+    """What stands directly under tailwave has its line in the table."""
+    assert module.family in BY_NAME
+
+
+@each_module
+def test_a_family_imports_what_the_design_allows(module: Module) -> None:
+    """A file imports of tailwave only its own family and what the family's line names."""
+    allowed = BY_NAME[module.family].imports
+    if allowed is None:
+        return
+    ours = {name.partition(".")[2] for name in module.imports if within(name, ("tailwave",))}
+    assert {name for name in ours if not within(name, (module.family, *allowed))} == set()
+
+
+@each_module
+def test_members_do_not_import_each_other(module: Module) -> None:
+    """In a family that keeps a list, a file imports of it only support, or parts of itself."""
+    family = BY_NAME[module.family]
+    if not family.registry or module.member in ("", family.engine):
+        return
+    siblings = {name for name in module.imports if within(name, (f"tailwave.{family.name}",))}
+    allowed = tuple(f"tailwave.{family.name}.{part}" for part in (module.member, *family.support))
+    assert {name for name in siblings if not within(name, allowed)} == set()
+
+
+@each_listed_family
+def test_every_member_is_in_the_family_list(family: Family) -> None:
+    """A member stands in the family's list, or nobody would ever run it."""
+    members = {m.member for m in MODULES if m.family == family.name and m.member}
+    assert listed(family) == members - {*family.support, family.engine}
+
+
+def listed(family: Family) -> set[str]:
+    """Return the members that a family's list names, by import or by dotted text."""
+    tree = read_module(PACKAGE / family.name / "__init__.py").tree
+    homes = {name.rpartition(".")[2]: name for name in imported(tree)}
+    names: set[str] = set()
+    for node in ast.walk(registry_value(tree, family.registry)):
+        if isinstance(node, ast.Name):
+            names.add(homes.get(node.id, ""))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names.add(node.value.replace(":", "."))
+    inside = f"tailwave.{family.name}."
+    return {n.removeprefix(inside).partition(".")[0] for n in names if n.startswith(inside)}
+
+
+def registry_value(tree: ast.Module, name: str) -> ast.expr:
+    """Return the expression that a module-level name is set to."""
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(t, ast.Name) and t.id == name for t in targets):
+            assert isinstance(node, ast.Assign | ast.AnnAssign)
+            assert node.value is not None
+            return node.value
+    raise AssertionError(f"the family keeps no list {name}")
+
+
+@each_module
+def test_only_declared_packages_are_imported(module: Module) -> None:
+    """Nothing needs a package that installing tailwave does not bring, be it imported late."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    declared = {requirement.partition(">=")[0] for requirement in project["dependencies"]}
+    roots = {name.partition(".")[0] for name in module.imports}
+    assert roots - set(sys.stdlib_module_names) - declared - {"tailwave"} == set()
+
+
+HEAVY = ("click", "msgspec", "numpy", "rich")
+
+
+def loaded_after(code: str) -> set[str]:
+    """Return the heavy packages that a fresh interpreter has loaded after running the code."""
+    report = f"import sys; print(*[m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)"
+    program = f"try:\n    {code}\nfinally:\n    {report}"
+    command = [sys.executable, "-c", program, "--help"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stderr.split())
+
+
+def test_importing_tailwave_loads_nothing() -> None:
+    """`import tailwave` costs nothing until a public name is used."""
+    assert loaded_after("import tailwave") == set()
+
+
+def test_a_public_name_is_imported_when_used() -> None:
+    """Each public name is there, from its home, once asked for."""
+    assert "numpy" in loaded_after("import tailwave; [getattr(tailwave, n) for n in dir(tailwave)]")
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """A name that tailwave does not have fails as on any module."""
+    assert loaded_after("import tailwave; assert not hasattr(tailwave, 'nothing')") == set()
+
+
+@pytest.mark.skipif("cli" not in {m.family for m in MODULES}, reason="no command yet")
+def test_help_loads_only_click() -> None:
+    """`tailwave --help` answers before the packages that do the work are loaded."""
+    assert loaded_after("import tailwave.cli; tailwave.cli.main()") == {"click"}
