@@ -1,0 +1,106 @@
+"""The command line: one file a command, each listed in ``COMMANDS``, loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+import click
+
+from tailwave.errors import SOFTWARE, USAGE, TailwaveError
+
+# Command -> the module that holds it as ``command``, and the line that --help shows for it
+# without importing that module.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "diagnose": (
+        "tailwave.cli.diagnose",
+        "Read traces; say what is wrong and what fixing it is worth.",
+    ),
+    "explain": ("tailwave.cli.explain", "Explain a finding: its meaning, cause and cure."),
+}
+_INTERRUPTED = 130
+
+
+class _LazyGroup(click.Group):
+    """A group that imports a command's module only when that command runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of the list."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command; None if there is none of this name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(COMMANDS[cmd_name][0])
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's own signature
+    if wanted:
+        from tailwave import __version__  # noqa: PLC0415 - reading the version costs start-up time
+
+        click.echo(f"tailwave {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version and exit.",
+)
+def group() -> None:
+    """Say which link of a GPU's scheduling chain is at fault, and what mending it is worth."""
+
+
+def main() -> None:
+    """Run the command line and exit with the code that the outcome calls for."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line on the given arguments; return the exit code, print any error."""
+    try:
+        code = group.main(args=arguments, prog_name="tailwave", standalone_mode=False)
+        sys.stdout.flush()
+    except click.UsageError as error:
+        error.show()
+        return USAGE
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except TailwaveError as error:
+        click.echo(f"tailwave: {error}", err=True)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("tailwave: interrupted", err=True)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has seen enough. Keep the interpreter from complaining about it
+        # when it flushes on exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last line of defence against tracebacks
+        if os.environ.get("TAILWAVE_DEBUG"):
+            raise
+        click.echo(
+            f"tailwave: a fault of tailwave itself ({type(error).__name__}: {error}); please "
+            "report it, with TAILWAVE_DEBUG=1 set for the details.",
+            err=True,
+        )
+        return SOFTWARE
+    return int(code or 0)

@@ -1,0 +1,112 @@
+"""Copies of pageable memory, or copies in series with the kernels, on the critical path.
+
+What it means:
+    A copy from ordinary (pageable) host memory is staged by the driver: it runs at a fraction of
+    the link's speed and holds the host until it is done. A copy in the stream of the kernels
+    makes them wait even when it is pinned. The copy engines could do it meanwhile.
+
+How it is found:
+    Time in which only copies ran on the GPU, and idle time after a copy had held the host. The
+    cure overlaps the copies with the kernels at the link's speed: the step then takes no less
+    than its bytes need in each direction. The link's speed is that of the recording's own large
+    pinned copies, else a typical one for the chip's generation.
+
+What cures it:
+    pinned-memory: pin_memory=True in the DataLoader, tensor.pin_memory(). async-copy:
+    .to(device, non_blocking=True) on a stream of its own, for the next batch while this one runs.
+
+What fools it:
+    A step whose copies already run at the link's speed, overlapped, is bound by the link: nothing
+    here cures that but fewer bytes. Copies that depend on this step's own results cannot overlap
+    with the kernels that make them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailwave.model import DeviceInfo, Evidence, Finding, Floats, GpuKind, Ints
+from tailwave.rules.build import finding, percent, places, time
+from tailwave.rules.case import Case
+from tailwave.timeline.attribution import Cause
+from tailwave.timeline.calls import direction, is_pageable
+
+CODE = "blocking-copy"
+
+# Bytes per microsecond that a x16 link of the chip's generation gives pinned copies: PCIe 3, 4, 5
+# (measured on an H200: 55 GB/s; the others in proportion to the link's signalling rate).
+_LINK_BY_MAJOR = {7: 13_000.0, 8: 26_000.0, 9: 55_000.0, 10: 55_000.0, 12: 55_000.0}
+_LINK_DEFAULT = 13_000.0
+# Smaller copies are dominated by latency and say nothing of the link's speed (bytes).
+_LARGE = 1 << 20
+
+
+def find(case: Case) -> Finding | None:
+    """Charge the step with exposed copies and what they held up, down to what the link needs."""
+    exposed, held = case.cause_us(Cause.COPY), case.cause_us(Cause.BLOCKED_COPY)
+    rows = _copies(case)
+    if len(rows) == 0:
+        return None
+    now, link = case.step_us, link_speed(case)
+    needed = _needed(case, rows, link)
+    after = max(now - exposed - held, needed)
+    pageable = sum(is_pageable(case.name_of_gpu(int(row))) for row in rows)
+    claim = (
+        f"Copies hold up {percent((exposed + held) / now)} of each step"
+        f"{f', {pageable} of {len(rows)} from pageable memory' if pageable else ''}; "
+        f"pinned and overlapped, {time(now)} would be {time(after)}."
+    )
+    return finding(
+        case,
+        code=CODE,
+        title="Copies between host and GPU are on the critical path",
+        claim=claim,
+        recoverable_us=now - after,
+        evidence=_evidence(case, rows, exposed, held, link),
+        remedies=("pinned-memory", "async-copy") if pageable else ("async-copy",),
+    )
+
+
+def link_speed(case: Case) -> float:
+    """Bytes per microsecond of the host link: seen in the recording, else by the chip."""
+    gpu = case.timeline.gpu
+    names = np.array(["pinned" in name.lower() for name in case.timeline.names], dtype=bool)
+    rows = (gpu.kind == GpuKind.MEMCPY) & names[gpu.name] & (gpu.bytes >= _LARGE)
+    rows &= (gpu.device == case.device.index) & (gpu.end > gpu.start)
+    if rows.any():
+        return float(np.max(gpu.bytes[rows] / ((gpu.end - gpu.start)[rows] / 1e3)))
+    return typical_link(case.device)
+
+
+def typical_link(device: DeviceInfo) -> float:
+    """Bytes per microsecond that pinned copies reach on a chip of this generation."""
+    return _LINK_BY_MAJOR.get(device.compute_major, _LINK_DEFAULT)
+
+
+def _copies(case: Case) -> Ints:
+    """Rows of the step's copies between host and GPU."""
+    gpu = case.timeline.gpu
+    rows = np.flatnonzero(case.gpu_rows & (gpu.kind == GpuKind.MEMCPY))
+    crosses = [direction(case.name_of_gpu(int(row))) in ("HtoD", "DtoH") for row in rows]
+    return rows[np.array(crosses, dtype=bool)] if len(rows) else rows
+
+
+def _needed(case: Case, rows: Ints, link: float) -> float:
+    """Time (us) that the link needs for the busier of its two directions."""
+    down = np.array([direction(case.name_of_gpu(int(row))) == "HtoD" for row in rows], dtype=bool)
+    size: Floats = np.maximum(case.timeline.gpu.bytes[rows], 0).astype(np.float64)
+    return float(max(size[down].sum(), size[~down].sum()) / link)
+
+
+def _evidence(case: Case, rows: Ints, exposed: float, held: float, link: float) -> list[Evidence]:
+    gpu = case.timeline.gpu
+    size = float(np.maximum(gpu.bytes[rows], 0).sum())
+    took = float((gpu.end - gpu.start)[rows].sum()) / 1e3
+    return [
+        Evidence("only copies on the GPU", exposed, "us"),
+        Evidence("GPU idle after a copy had held the host", held, "us"),
+        Evidence("copied in the step", size, "B"),
+        Evidence("speed of these copies", size / took / 1e3 if took else 0.0, "GB/s"),
+        Evidence("speed of the link", link / 1e3, "GB/s"),
+        *places(case, gpu.launch[rows]),
+    ]

@@ -1,0 +1,170 @@
+"""From a Timeline to a Diagnosis: quality, steps, division, findings, in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tailwave.model import (
+    DeviceInfo,
+    Diagnosis,
+    Finding,
+    Share,
+    Source,
+    Timeline,
+)
+from tailwave.rules import RULES, stream_interference
+from tailwave.rules.case import Case, build_case
+from tailwave.timeline.attribution import Cause
+from tailwave.timeline.quality import Quality, assess, without_absurd, whole_steps
+from tailwave.timeline.steps import find_steps, summarise
+
+# Findings that blame idle GPU time on the host; they need a sound record of launches.
+_HOST_CAUSES = {"launch-bound", "host-sync", "host-starved", "host-contention"}
+_LABELS = {
+    Cause.LAUNCH: ("launch-bound", "idle, waiting for launches"),
+    Cause.SYNC: ("host-sync", "idle after the host waited"),
+    Cause.BLOCKED_COPY: ("blocking-copy", "idle after a copy held the host"),
+    Cause.STARVED: ("host-starved", "idle, host issues nothing"),
+    Cause.CONTENTION: ("host-contention", "idle, host work stretched"),
+    Cause.LATENCY: ("gpu-latency", "switching from kernel to kernel"),
+    Cause.UNKNOWN: ("unknown", "idle, launch not recorded"),
+}
+
+
+def diagnose(timelines: Sequence[Timeline], path: str) -> Diagnosis:
+    """Diagnose a recording: one rank, or the slowest of several.
+
+    ``path`` is the input as the user named it. Raises ValueError for an empty sequence.
+    """
+    if not timelines:
+        message = "no timeline to diagnose"
+        raise ValueError(message)
+    each = [diagnose_rank(timeline) for timeline in timelines]
+    slowest = max(range(len(each)), key=lambda i: each[i].steps.median_us if each[i].steps else 0.0)
+    chosen = each[slowest]
+    notes = chosen.notes
+    if len(each) > 1:
+        notes = (*_rank_notes(timelines, each, slowest), *notes)
+    return Diagnosis(
+        source=Source(
+            path=path,
+            kind=timelines[slowest].kind,
+            events=sum(timeline.events for timeline in timelines),
+            ranks=tuple(timeline.rank for timeline in timelines),
+        ),
+        device=chosen.device,
+        steps=chosen.steps,
+        division=chosen.division,
+        findings=chosen.findings,
+        notes=notes,
+    )
+
+
+def diagnose_rank(timeline: Timeline) -> Diagnosis:
+    """Diagnose one rank on its busiest GPU."""
+    source = Source(timeline.path, timeline.kind, timeline.events, (timeline.rank,))
+    if len(timeline.gpu) == 0:
+        note = (
+            "The recording holds no GPU activity, so nothing can be said about the GPU: record "
+            "with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]."
+        )
+        return Diagnosis(source, None, None, (), (), (*timeline.notes, note))
+    timeline = without_absurd(timeline)
+    quality = assess(timeline)
+    device = busiest_device(timeline)
+    steps, step_notes = whole_steps(timeline, find_steps(timeline, device.index))
+    case = build_case(timeline, steps, device)
+    notes = (*timeline.notes, *quality.notes, *step_notes, *_device_notes(timeline, device))
+    findings, withheld = _findings(case, quality)
+    return Diagnosis(
+        source=source,
+        device=device,
+        steps=summarise(timeline, steps, device.index),
+        division=division(case),
+        findings=findings,
+        notes=(*notes, *withheld),
+    )
+
+
+def busiest_device(timeline: Timeline) -> DeviceInfo:
+    """Return the GPU with the most work in the recording."""
+    gpu = timeline.gpu
+    devices, inverse = np.unique(gpu.device, return_inverse=True)
+    work = np.bincount(inverse, weights=(gpu.end - gpu.start).astype(np.float64))
+    index = int(devices[np.argmax(work)])
+    for device in timeline.devices:
+        if device.index == index:
+            return device
+    return DeviceInfo(index=index)
+
+
+def division(case: Case) -> tuple[Share, ...]:
+    """Divide the typical step: every microsecond in exactly one share, greatest first."""
+    kernels = case.cause_us(Cause.KERNEL)
+    rows = case.gpu_rows
+    shares: list[Share] = []
+    for code, label, lost in (
+        ("stream-interference", "kernels ready, SMs held by others", _held(case)),
+        ("wave-tail", "part-filled last waves", float(case.losses.tail[rows].sum()) / 1e3),
+        ("small-grid", "SMs left idle by small grids", float(case.losses.small[rows].sum()) / 1e3),
+    ):
+        part = min(lost, kernels)
+        kernels -= part
+        shares.append(Share(code, label, part))
+    shares.append(Share("kernels", "kernels at work", kernels))
+    shares.append(Share("copies", "only copies", case.cause_us(Cause.COPY)))
+    for cause, (code, label) in _LABELS.items():
+        shares.append(Share(code, label, case.cause_us(cause)))
+    return tuple(sorted((s for s in shares if s.us > 0), key=lambda share: -share.us))
+
+
+def _held(case: Case) -> float:
+    finding = stream_interference.find(case)
+    return 0.0 if finding is None else finding.recoverable_us
+
+
+def _findings(case: Case, quality: Quality) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    found: list[Finding] = []
+    withheld: list[str] = []
+    for rule in RULES:
+        finding: Finding | None = rule.find(case)
+        if finding is None:
+            continue
+        if not quality.gpu_is_sound or (not quality.host_is_sound and finding.code in _HOST_CAUSES):
+            withheld.append(finding.code)
+        else:
+            found.append(finding)
+    found.sort(key=lambda finding: -finding.recoverable_us)
+    notes = ()
+    if withheld:
+        notes = (f"Withheld, because the recording is not sound enough: {', '.join(withheld)}.",)
+    return tuple(found), notes
+
+
+def _device_notes(timeline: Timeline, device: DeviceInfo) -> tuple[str, ...]:
+    notes: list[str] = []
+    others = len(np.unique(timeline.gpu.device)) - 1
+    if others:
+        notes.append(
+            f"The recording holds {others + 1} GPUs; this is GPU {device.index}, the busiest."
+        )
+    if not device.sm_count:
+        notes.append(
+            "The recording does not describe its GPU, so waves and idle SMs cannot be computed."
+        )
+    return tuple(notes)
+
+
+def _rank_notes(
+    timelines: Sequence[Timeline], each: Sequence[Diagnosis], slowest: int
+) -> tuple[str, ...]:
+    def line(index: int) -> str:
+        steps, findings = each[index].steps, each[index].findings
+        took = f"{steps.median_us / 1e3:.2f} ms a step" if steps else "no steps"
+        top = findings[0].code if findings else "no finding"
+        return f"rank {timelines[index].rank}: {took}, {top}"
+
+    listed = "; ".join(line(index) for index in range(len(each)))
+    return (f"{len(each)} ranks; shown is the slowest, rank {timelines[slowest].rank}. {listed}.",)

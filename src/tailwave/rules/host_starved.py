@@ -1,0 +1,105 @@
+"""Nothing on the host was issuing work: the input pipeline, preprocessing, a sleep.
+
+What it means:
+    The GPU idles because the host is busy with something else, or with nothing: it reads and
+    decodes the next batch, computes on the CPU, waits for a lock or a socket. A faster GPU, fewer
+    launches or a CUDA graph change nothing here.
+
+How it is found:
+    The issuing thread is in no operator and no runtime call for at least half a millisecond and
+    ten times its usual pause between calls, or it is in an operator of 0.1 ms or more that issues
+    nothing, or within the framework's data loader. That lost time is charged to the idle gaps
+    that follow. Shorter pauses are the interpreter's own and belong to launch-bound.
+
+What cures it:
+    prefetch: DataLoader(num_workers=..., pin_memory=True, prefetch_factor=...), preparing the
+    next batch while the GPU runs this one. gpu-preprocessing: move the work to the GPU.
+
+What fools it:
+    A recording without Python stacks shows a pause but not what filled it: record with
+    with_stack=True to see it. A pause of Python code that does issue work (a slow training loop)
+    is called starvation when it is long.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailwave.model import Evidence, Finding, HostKind
+from tailwave.rules.build import finding, heaviest, percent, place_of, time
+from tailwave.rules.case import Case
+from tailwave.timeline.attribution import Cause
+from tailwave.timeline.hostwork import Activity
+
+CODE = "host-starved"
+
+
+def find(case: Case) -> Finding | None:
+    """Charge the step with idle time in which the host issued nothing."""
+    lost = case.cause_us(Cause.STARVED)
+    now = case.step_us
+    claim = (
+        f"The GPU idles {percent(lost / now)} of each step because the host issues nothing "
+        f"({_what(case)}); fed in time, {time(now)} would be {time(now - lost)}."
+    )
+    return finding(
+        case,
+        code=CODE,
+        title="The host does something else while the GPU has nothing to do",
+        claim=claim,
+        recoverable_us=lost,
+        evidence=[Evidence("GPU idle while the host issued nothing", lost, "us"), *_pauses(case)],
+        remedies=("prefetch", "gpu-preprocessing"),
+    )
+
+
+def _starved(case: Case) -> list[tuple[str, float, int]]:
+    """Label, length (us) and host row of the starved stretches of the step, longest first."""
+    low, high = case.steps.host_start[case.step], case.steps.host_end[case.step]
+    found: list[tuple[str, float, int]] = []
+    for work in case.attribution.work:
+        mine = (work.activity == Activity.STARVED) & (work.start >= low) & (work.start < high)
+        for index in np.flatnonzero(mine):
+            row = int(work.row[index])
+            middle = int(work.start[index] + work.end[index]) // 2
+            label = _frame_at(case, middle, row) or (
+                f"a pause after {case.name_of_host(row)}"
+                if work.pause[index]
+                else case.name_of_host(row)
+            )
+            found.append((label, float(work.end[index] - work.start[index]) / 1e3, row))
+    return sorted(found, key=lambda item: -item[1])
+
+
+def _what(case: Case) -> str:
+    found = _starved(case)
+    if not found:
+        return "see the evidence"
+    totals = heaviest((label for label, _, _ in found), (us for _, us, _ in found), most=1)
+    label, us, _ = totals[0]
+    return f"{label}, {time(us)}"
+
+
+def _pauses(case: Case) -> list[Evidence]:
+    found = _starved(case)
+    totals = heaviest((label for label, _, _ in found), (us for _, us, _ in found))
+    evidence = [Evidence(f"host in {label}, {n} times", us, "us") for label, us, n in totals]
+    frames = {place_of(case, row) for _, _, row in found[:3]} - {""}
+    return evidence + [Evidence(f"last call before it from {frame}") for frame in sorted(frames)]
+
+
+def _frame_at(case: Case, moment: int, near: int) -> str:
+    """The innermost Python frame or annotation of a thread at a moment; empty if none."""
+    host = case.timeline.host
+    last = int(np.searchsorted(host.start, moment, side="right"))
+    rows = np.arange(max(last - 2000, 0), last)
+    covering = rows[
+        (host.thread[rows] == host.thread[near])
+        & (host.end[rows] > moment)
+        & (host.kind[rows] != HostKind.RUNTIME)
+    ]
+    for row in covering[::-1]:
+        name = case.name_of_host(int(row))
+        if not name.startswith("ProfilerStep"):
+            return name
+    return ""

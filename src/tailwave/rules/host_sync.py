@@ -1,0 +1,68 @@
+"""The host waited for the GPU, and then the GPU waits for the host.
+
+What it means:
+    A call that waits for the GPU (.item(), .cpu(), nonzero, a synchronize) holds the host until
+    everything issued so far has run. Until then nothing more is issued, so when the wait ends the
+    GPU has run dry, and it stays dry until the host has issued its next kernel.
+
+How it is found:
+    Calls that hold the host (synchronizes, copies to the host, allocations that stop the device)
+    are taken with the operator that exists only for their sake, such as aten::item. The time that
+    the host lost there is charged to the GPU's idle gaps that follow, until it is used up.
+
+What cures it:
+    remove-sync: keep the value on the GPU (torch.where instead of if, a tensor for the loss,
+    logging every n steps), copy with non_blocking=True into pinned memory and read it later.
+    masked-ops: fixed shapes with a mask instead of nonzero or boolean indexing.
+
+What fools it:
+    A wait in a step whose GPU is always busy costs nothing and is not charged. A program that
+    needs the value at once (a data-dependent loop) cannot do without the wait. Under the profiler
+    the operators around a wait take longer than without.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailwave.model import Evidence, Finding
+from tailwave.rules.build import finding, heaviest, operator_of, percent, places, time
+from tailwave.rules.case import Case
+from tailwave.timeline.attribution import Cause
+
+CODE = "host-sync"
+
+
+def find(case: Case) -> Finding | None:
+    """Charge the step with the idle time that follows waits of the host."""
+    lost = case.cause_us(Cause.SYNC)
+    pieces = case.attribution.pieces
+    mine = (pieces.step == case.step) & (pieces.cause == Cause.SYNC)
+    rows, ns = pieces.host_row[mine], pieces.ns[mine]
+    waits = len(np.unique(rows))
+    now = case.step_us
+    claim = (
+        f"The host waits for the GPU {_times(waits)} a step, and the GPU then idles "
+        f"{percent(lost / now)} of it; without the waits {time(now)} would be {time(now - lost)}."
+    )
+    worst = heaviest((_label(case, int(row)) for row in rows), ns / 1e3)
+    evidence = [Evidence("GPU idle after the host had waited", lost, "us")]
+    evidence += [Evidence(f"idle after {label}", us, "us") for label, us, _ in worst]
+    return finding(
+        case,
+        code=CODE,
+        title="The host stops to wait for the GPU",
+        claim=claim,
+        recoverable_us=lost,
+        evidence=evidence + places(case, np.unique(rows)),
+        remedies=("remove-sync",),
+    )
+
+
+def _label(case: Case, row: int) -> str:
+    operator, call = operator_of(case, row), case.name_of_host(row)
+    return operator if operator == call else f"{call} in {operator}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

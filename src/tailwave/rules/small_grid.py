@@ -1,0 +1,62 @@
+"""Kernels with fewer CTAs than the chip has SMs: the other SMs stand idle.
+
+What it means:
+    A CTA runs on one SM. A grid of 8 CTAs uses 8 of 132 SMs, however long it runs. This is what
+    small batches do to big chips.
+
+How it is found:
+    Grid size against the SM count. A kernel loses the share of SMs that it leaves idle, of the
+    time in which it had the GPU to itself, above the 2 us of an empty kernel: below that no grid
+    makes a kernel faster.
+
+What cures it:
+    split-work: more, smaller CTAs (split-k, another tile size). merge: run independent small
+    kernels at once on several streams, or batch them into one. batch-size: more work a launch.
+
+What fools it:
+    A kernel bound by the latency of one long chain of instructions does not get faster with more
+    CTAs, and a memory-bound one stops gaining when memory is saturated, so the loss is an upper
+    bound. Time in which another kernel used the idle SMs is not counted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailwave.model import Evidence, Finding
+from tailwave.rules.build import finding, heaviest, percent, short, time
+from tailwave.rules.case import Case
+
+CODE = "small-grid"
+
+
+def find(case: Case) -> Finding | None:
+    """Charge the step with the SMs that its small grids leave idle."""
+    rows = np.flatnonzero(case.gpu_rows & (case.losses.small > 0))
+    if len(rows) == 0:
+        return None
+    lost = float(case.losses.small[rows].sum()) / 1e3
+    now = case.step_us
+    gpu = case.timeline.gpu
+    typical = int(np.median(gpu.grid[rows]))
+    worst = heaviest(
+        (short(case.name_of_gpu(int(row))) for row in rows), case.losses.small[rows] / 1e3
+    )
+    claim = (
+        f"{len(rows)} kernels a step have fewer CTAs than the GPU has SMs (typically {typical} "
+        f"on {case.device.sm_count}); spread over all SMs, {time(now)} would be at best "
+        f"{time(now - lost)} ({percent(lost / now)} less)."
+    )
+    return finding(
+        case,
+        code=CODE,
+        title="Grids too small for the chip leave SMs idle",
+        claim=claim,
+        recoverable_us=lost,
+        evidence=[
+            Evidence("lost to idle SMs, at most", lost, "us"),
+            Evidence("kernels concerned", float(len(rows)), "count"),
+            *(Evidence(f"{name}, {n} times", us, "us") for name, us, n in worst),
+        ],
+        remedies=("split-work", "merge"),
+    )

@@ -1,0 +1,67 @@
+"""What the runtime calls of CUDA and HIP do to the host: wait, copy, allocate, launch."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from tailwave.model import Bytes
+
+
+class Call(enum.IntEnum):
+    """The effect of one runtime call on the thread that makes it."""
+
+    OTHER = 0
+    LAUNCH = 1  # enqueues a kernel or a graph
+    COPY = 2  # enqueues a copy or a memset; may hold the host
+    WAIT = 3  # holds the host until the GPU has done something
+    ALLOCATE = 4  # takes or frees memory; may hold the host and the GPU
+    STREAM_WAIT = 5  # makes a stream wait for an event; the host goes on
+    RECORD = 6  # records an event
+
+
+# CUDA runtime (cudaX), driver (cuX) and HIP (hipX) spell the same call in the same way but for
+# the prefix and suffixes such as _v2, _ptsz, ExC, WithFlags.
+_PATTERNS: tuple[tuple[Call, str], ...] = (
+    (Call.WAIT, r"(Device|Stream|Event|Ctx|Context|Thread)Synchronize"),
+    (Call.STREAM_WAIT, r"StreamWait(Event|Value)"),
+    (Call.RECORD, r"EventRecord"),
+    (Call.LAUNCH, r"(Launch|GraphLaunch)"),
+    (Call.COPY, r"(Memcpy|Memset)"),
+    (Call.ALLOCATE, r"(Malloc|Free|Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)"),
+)
+_COMPILED = tuple(
+    (call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS
+)
+
+
+def classify(name: str) -> Call:
+    """Return what the runtime call of this name does to its thread."""
+    for call, pattern in _COMPILED:
+        if pattern.match(name):
+            return call
+    return Call.OTHER
+
+
+def classify_all(names: Sequence[str]) -> Bytes:
+    """Classify every name; the result is indexed by name code."""
+    return np.array([classify(name) for name in names], dtype=np.uint8)
+
+
+def is_pageable(name: str) -> bool:
+    """Tell whether a copy's name says that one side is pageable host memory."""
+    return "pageable" in name.lower()
+
+
+def direction(name: str) -> str:
+    """Return "HtoD", "DtoH", "DtoD" or "" from a copy's name."""
+    match = re.search(r"(HtoD|DtoH|DtoD|PtoP|HtoH|HostToDevice|DeviceToHost|DeviceToDevice)", name)
+    if match is None:
+        return ""
+    spelled = match.group(1)
+    return {"HostToDevice": "HtoD", "DeviceToHost": "DtoH", "DeviceToDevice": "DtoD"}.get(
+        spelled, spelled
+    )

@@ -1,0 +1,317 @@
+"""What kind of work a lane did at each moment, and what time it lost on the way.
+
+Each stretch of a lane is one *Activity*: issuing GPU work, waiting for the GPU, held by a copy,
+or not issuing at all. Whatever is not issuing is time that the host lost; if the GPU later runs
+dry because the host is late, that lost time is the reason.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import msgspec
+import numpy as np
+
+from tailwave.model import Bytes, Flags, GpuKind, HostKind, Ints, Timeline
+from tailwave.timeline.calls import Call, classify_all, direction, is_pageable
+from tailwave.timeline.intervals import union
+from tailwave.timeline.lanes import Lane
+from tailwave.timeline.steps import Steps
+
+# A pause between calls is starvation when it is this long (ns) and this many times the usual
+# pause; shorter ones are the interpreter's own work between two operators, which is part of
+# what issuing costs.
+_STARVED_NS = 500_000
+_STARVED_TIMES = 10.0
+# How far back (operators) the preparation of a wait is looked for.
+_PREPARATION = 16
+# An operator that launches nothing is preprocessing when it is this long; shorter ones (views,
+# shape arithmetic) are part of issuing.
+_CPU_WORK_NS = 100_000
+# A piece of host work is stretched when it took this long (ns) and this many times what the same
+# piece takes elsewhere in the recording.
+_STRETCHED_NS = 200_000
+_STRETCHED_TIMES = 10.0
+# Pauses are the interpreter's fault, not the input pipeline's, when they are this frequent:
+# an input pipeline stalls at one place of a step, a contended lock at every place.
+_EVERYWHERE = 0.1
+_LONG_PAUSE_NS = 1_000_000
+# Python's own work inside these annotations (gathering parameters, say) issues the step.
+_ISSUING_ANNOTATION = "Optimizer."
+# The framework's data loader marks its own time, however short.
+_LOADER_ANNOTATION = "enumerate(DataLoader)"
+
+
+class Activity(enum.IntEnum):
+    """What a lane was doing."""
+
+    ISSUE = 0  # operators and launches, with the interpreter's time between them
+    SYNC = 1  # waiting for the GPU, with the operator that exists only to wait
+    COPY = 2  # held by a copy of pageable memory
+    STARVED = 3  # not issuing: input pipeline, sleep, preprocessing
+    STRETCHED = 4  # issuing, but the same piece of work takes far less time elsewhere
+
+
+class HostWork(msgspec.Struct, frozen=True):
+    """A lane as stretches that tile it from its first call to its last, without gaps.
+
+    ``row`` is the host row that explains the stretch (the call, or the call before a pause),
+    ``pause`` tells that the host was in no call.
+    """
+
+    start: Ints
+    end: Ints
+    activity: Bytes
+    row: Ints
+    pause: Flags
+
+
+def host_work(timeline: Timeline, lane: Lane, steps: Steps) -> HostWork:
+    """Tile a lane with activities, at least from the first step's host code to the last's."""
+    loading = _annotated(timeline, lane, _LOADER_ANNOTATION)
+    issuing = _annotated(timeline, lane, _ISSUING_ANNOTATION)
+    window = int(steps.host_start[0]), int(steps.host_end[-1])
+    base = _tile(_pad(lane, *window), np.concatenate([*loading, *issuing]))
+    activity = np.full(len(base.start), Activity.ISSUE, dtype=np.uint8)
+    tops = _tops(timeline, lane)
+    activity[_inside(base, tops.starved_start, tops.starved_end)] = Activity.STARVED
+    activity[_pauses(base)] = Activity.STARVED
+    activity[_inside(base, *issuing)] = Activity.ISSUE
+    activity[_inside(base, *loading)] = Activity.STARVED
+    activity[_inside(base, tops.copy_start, tops.copy_end)] = Activity.COPY
+    activity[_inside(base, tops.sync_start, tops.sync_end)] = Activity.SYNC
+    work = HostWork(base.start, base.end, activity, base.row, base.pause)
+    return _stretch(timeline, work, steps.host_start)
+
+
+class _Spans(msgspec.Struct, frozen=True):
+    sync_start: Ints
+    sync_end: Ints
+    copy_start: Ints
+    copy_end: Ints
+    starved_start: Ints
+    starved_end: Ints
+
+
+def _annotated(timeline: Timeline, lane: Lane, prefix: str) -> tuple[Ints, Ints]:
+    """Spans of a lane's annotations whose names begin with ``prefix``, merged."""
+    host = timeline.host
+    wanted = np.array([name.startswith(prefix) for name in timeline.names], dtype=bool)
+    rows = np.flatnonzero(
+        np.isin(host.kind, (HostKind.ANNOTATION, HostKind.OPERATOR))
+        & np.isin(host.thread, lane.threads)
+        & wanted[host.name]
+    )
+    return union(host.start[rows], host.end[rows])
+
+
+def _pad(lane: Lane, low: int, high: int) -> Lane:
+    """Add empty segments at the ends of a window, so that pauses up to them are seen."""
+    if len(lane.start) == 0:
+        return lane
+    first, last = min(low, int(lane.start[0])), max(high, int(lane.end[-1]))
+    return Lane(
+        threads=lane.threads,
+        start=np.concatenate([[first], lane.start, [last]]),
+        end=np.concatenate([[first], lane.end, [last]]),
+        leaf=np.concatenate([lane.leaf[:1], lane.leaf, lane.leaf[-1:]]),
+        top=np.concatenate([lane.top[:1], lane.top, lane.top[-1:]]),
+    )
+
+
+def _tile(lane: Lane, marks: Ints) -> HostWork:
+    """Fill the pauses between a lane's segments, cutting them at the given marks (ns)."""
+    gap = np.flatnonzero(lane.start[1:] > lane.end[:-1])
+    pause_start, pause_end, before = _cut(
+        lane.end[gap], lane.start[gap + 1], lane.leaf[gap], np.unique(marks)
+    )
+    start = np.concatenate([lane.start, pause_start])
+    end = np.concatenate([lane.end, pause_end])
+    row = np.concatenate([lane.leaf, before])
+    pause = np.zeros(len(start), dtype=bool)
+    pause[len(lane.start) :] = True
+    order = np.argsort(start, kind="stable")
+    nothing = np.zeros(len(start), dtype=np.uint8)
+    return HostWork(start[order], end[order], nothing, row[order], pause[order])
+
+
+def _cut(start: Ints, end: Ints, row: Ints, marks: Ints) -> tuple[Ints, Ints, Ints]:
+    """Cut disjoint, sorted spans wherever a mark lies within one."""
+    if len(start) == 0:
+        return start, end, row
+    span = np.searchsorted(start, marks, side="right") - 1
+    within = (span >= 0) & (marks > start[np.maximum(span, 0)]) & (marks < end[np.maximum(span, 0)])
+    span, marks = span[within], marks[within]
+    begins = np.concatenate([start, marks])
+    order = np.argsort(begins, kind="stable")
+    owner = np.concatenate([np.arange(len(start)), span])[order]
+    begins = begins[order]
+    ends = np.minimum(end[owner], np.append(begins[1:], np.iinfo(np.int64).max))
+    return begins, ends, row[owner]
+
+
+def _inside(work: HostWork, start: Ints, end: Ints) -> Flags:
+    """Tell which stretches begin within one of the sorted, disjoint spans."""
+    if len(start) == 0:
+        return np.zeros(len(work.start), dtype=bool)
+    span = np.searchsorted(start, work.start, side="right") - 1
+    return (span >= 0) & (work.start < end[np.maximum(span, 0)])
+
+
+def _pauses(work: HostWork) -> Flags:
+    """Tell which pauses are too long to be the interpreter's own."""
+    length = work.end - work.start
+    usual = np.median(length[work.pause]) if work.pause.any() else 0.0
+    return np.asarray(work.pause & (length > max(_STARVED_NS, _STARVED_TIMES * usual)), dtype=bool)
+
+
+def _tops(timeline: Timeline, lane: Lane) -> _Spans:
+    """Find the spans of a lane that wait, copy or preprocess."""
+    host = timeline.host
+    calls = classify_all(timeline.names)
+    mine = np.isin(host.thread, lane.threads)
+    runtime = np.flatnonzero(mine & (host.kind == HostKind.RUNTIME))
+    kind = calls[host.name[runtime]]
+    holding = runtime[np.isin(kind, (Call.WAIT, Call.ALLOCATE))]
+    pageable = _held_by_copy(timeline, runtime[kind == Call.COPY])
+    spans: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
+    enclosing = _Enclosing(timeline, mine)
+    copied = np.sort(host.start[pageable]) if len(pageable) else np.zeros(0, dtype=np.int64)
+    for row in np.concatenate([holding, pageable]):
+        low, high = enclosing.waiting_operator(int(row))
+        holds = bool(np.searchsorted(copied, high) > np.searchsorted(copied, low))
+        spans[holds].append((low, high))
+    starved = enclosing.idle_operators()
+    sync, copy = (_disjoint(spans[key]) for key in (False, True))
+    return _Spans(*sync, *copy, *starved)
+
+
+def _held_by_copy(timeline: Timeline, copies: Ints) -> Ints:
+    """Of the copy calls, those that held the host: host-to-device copies of pageable memory."""
+    gpu = timeline.gpu
+    held_names = np.array(
+        [is_pageable(name) and direction(name) == "HtoD" for name in timeline.names], dtype=bool
+    )
+    rows = (gpu.kind == GpuKind.MEMCPY) & (gpu.launch >= 0) & held_names[gpu.name]
+    return np.intersect1d(copies, gpu.launch[rows])
+
+
+def _disjoint(spans: list[tuple[int, int]]) -> tuple[Ints, Ints]:
+    if not spans:
+        empty = np.zeros(0, dtype=np.int64)
+        return empty, empty
+    start, end = (np.array(column, dtype=np.int64) for column in zip(*sorted(spans), strict=True))
+    reach = np.maximum.accumulate(end)
+    opens = np.flatnonzero(np.concatenate([[True], start[1:] > reach[:-1]]))
+    return start[opens], reach[np.append(opens[1:] - 1, len(start) - 1)]
+
+
+class _Enclosing:
+    """Answers which operator of a lane exists only for the sake of one call."""
+
+    def __init__(self, timeline: Timeline, mine: Flags) -> None:
+        host, gpu = timeline.host, timeline.gpu
+        self._host = host
+        self._names = timeline.names
+        self._operators = np.flatnonzero(mine & (host.kind == HostKind.OPERATOR))
+        kernels = gpu.launch[(gpu.kind == GpuKind.KERNEL) & (gpu.launch >= 0)]
+        kernels = kernels[mine[kernels]]
+        launched = gpu.launch[gpu.launch >= 0]
+        self._kernel_issue = np.sort(host.start[kernels])
+        self._any_issue = np.sort(host.start[launched[mine[launched]]])
+
+    def waiting_operator(self, call: int) -> tuple[int, int]:
+        """Bounds (ns) of the outermost operator around a call that launches no kernel.
+
+        ``aten::item`` exists only to fetch a value: all of it is the cost of the wait, and so
+        are the operators just before it that launch nothing (the indexing that picks the value).
+        """
+        host = self._host
+        low, high = int(host.start[call]), int(host.end[call])
+        position = int(np.searchsorted(self._operators, call))
+        for index in range(position - 1, max(position - 64, -1), -1):
+            operator = self._operators[index]
+            start, end = int(host.start[operator]), int(host.end[operator])
+            if end < int(host.end[call]) or host.thread[operator] != host.thread[call]:
+                continue
+            issued = np.searchsorted(self._kernel_issue, (start, end))
+            if issued[1] > issued[0]:
+                break
+            low, high = min(low, start), max(high, end)
+        return self._preparation(low, int(host.thread[call])), high
+
+    def _preparation(self, low: int, thread: int) -> int:
+        """Move the start of a wait back over the operators that only prepare it."""
+        host = self._host
+        position = int(np.searchsorted(host.start[self._operators], low))
+        issued = int(np.searchsorted(self._any_issue, low))
+        since = int(self._any_issue[issued - 1]) if issued else low
+        for operator in self._operators[max(position - _PREPARATION, 0) : position]:
+            if host.thread[operator] == thread and host.start[operator] > since:
+                return int(host.start[operator])
+        return low
+
+    def idle_operators(self) -> tuple[Ints, Ints]:
+        """Spans of long operators that issue nothing, and of the framework's data loader."""
+        host, rows = self._host, self._operators
+        start, end = host.start[rows], host.end[rows]
+        issued = np.searchsorted(self._any_issue, end) - np.searchsorted(self._any_issue, start)
+        idle = (issued == 0) & (end - start > _CPU_WORK_NS)
+        return _disjoint(list(zip(start[idle].tolist(), end[idle].tolist(), strict=True)))
+
+
+def _stretch(timeline: Timeline, work: HostWork, step_start: Ints) -> HostWork:
+    """Mark the stretches that take far longer than the same piece of work does elsewhere."""
+    length = work.end - work.start
+    piece = _piece(timeline, work)
+    usual = _lower_quartile(piece, length)
+    if len(step_start) > 1:
+        # What is long at the same place of every step is long by nature, not by contention.
+        usual = np.maximum(usual, _shortest_at_same_place(work, piece, length, step_start))
+    if _pauses_are_everywhere(work):
+        usual = np.where(work.pause, np.percentile(length[work.pause], 10), usual)
+    stretched = length > np.maximum(usual + _STRETCHED_NS, _STRETCHED_TIMES * usual)
+    stretched &= (work.activity == Activity.ISSUE) | (
+        (work.activity == Activity.STARVED) & work.pause
+    )
+    activity = work.activity.copy()
+    activity[stretched] = Activity.STRETCHED
+    return HostWork(work.start, work.end, activity, work.row, work.pause)
+
+
+def _pauses_are_everywhere(work: HostWork) -> bool:
+    length = (work.end - work.start)[work.pause]
+    return len(length) > 0 and float(np.mean(length > _LONG_PAUSE_NS)) > _EVERYWHERE
+
+
+def _piece(timeline: Timeline, work: HostWork) -> Ints:
+    """Number the pieces of work: the same call, or the pause between the same two calls."""
+    name = timeline.host.name[work.row].astype(np.int64)
+    following = np.append(name[1:], -1)
+    key = np.where(work.pause, (name + 1) * (len(timeline.names) + 1) + following + 1, -name - 1)
+    return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
+
+
+def _lower_quartile(group: Ints, length: Ints) -> Ints:
+    """Lower quartile of the lengths within each group, for every member."""
+    order = np.lexsort((length, group))
+    first = np.searchsorted(group[order], np.arange(int(group.max(initial=-1)) + 1))
+    count = np.diff(np.append(first, len(order)))
+    return np.asarray(length[order[first + count // 4]][group], dtype=np.int64)
+
+
+def _shortest_at_same_place(work: HostWork, piece: Ints, length: Ints, step_start: Ints) -> Ints:
+    """Shortest length over the steps of the n-th occurrence of each piece in a step."""
+    step = np.searchsorted(step_start, work.start, side="right")
+    order = np.lexsort((work.start, step, piece))
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (np.diff(piece[order]) != 0) | (np.diff(step[order]) != 0)
+    begin = np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))
+    ordinal = np.empty(len(order), dtype=np.int64)
+    ordinal[order] = np.arange(len(order)) - begin
+    place = np.unique(np.column_stack([piece, ordinal]), axis=0, return_inverse=True)[1].ravel()
+    shortest = np.full(int(place.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(shortest, place, length)
+    seen = np.bincount(place)
+    # A place that only one step reached has nothing to be compared with.
+    return np.where(seen[place] > 1, shortest[place], 0)

@@ -1,0 +1,233 @@
+"""Which step each piece of GPU work belongs to, and when each step was complete.
+
+A kernel belongs to the step whose host code launched it, never to the step in whose time window
+it ran: the host runs ahead of the GPU, and a time window misplaces up to 40% of the work. A step
+is complete when its host code has ended and its last GPU work has finished; a step lasts from one
+completion to the next, so the steps of a recording tile it without gap or overlap.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import numpy as np
+
+from tailwave.model import HostKind, Ints, StepsSummary, Timeline
+from tailwave.timeline.intervals import union_of
+
+PROFILER_STEP = re.compile(r"ProfilerStep#?\s*\d+$")
+_NUMBER = re.compile(r"\d+")
+# An annotation stands for the step when at least this share of the GPU work is launched in it.
+_ANNOTATION_COVER = 0.5
+# Two periods of a kernel sequence count as equal when this share of their names agree.
+_PERIOD_MATCH = 0.95
+_LONGEST_PERIOD_TRIES = 64
+
+
+class Steps(msgspec.Struct, frozen=True):
+    """The steps of one timeline on one device.
+
+    ``host_start`` and ``host_end`` bound the host code of each step, ``complete_from`` and
+    ``complete_to`` its time from completion to completion (all ns). ``gpu_step`` gives each GPU
+    row its step, -1 for work launched before the first and -2 for work launched after the last.
+    """
+
+    by: str
+    names: tuple[str, ...]
+    host_start: Ints
+    host_end: Ints
+    complete_from: Ints
+    complete_to: Ints
+    gpu_step: Ints
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return len(self.host_start)
+
+    @property
+    def duration(self) -> Ints:
+        """Each step's time, completion to completion (ns)."""
+        return self.complete_to - self.complete_from
+
+    @property
+    def typical(self) -> int:
+        """The step that stands for the recording: the one of median duration."""
+        order = np.argsort(self.duration, kind="stable")
+        return int(order[(len(order) - 1) // 2])
+
+
+def find_steps(timeline: Timeline, device: int | None = None) -> Steps:
+    """Divide a timeline into steps by the best evidence that it holds.
+
+    In this order: ``ProfilerStep#n`` annotations, an annotation that repeats, the period of the
+    kernel sequence, the whole trace as one step. ``device`` limits the GPU work that decides when
+    a step is complete; None takes every device.
+    """
+    for find in (_by_profiler_step, _by_annotation, _by_kernel_period):
+        found = find(timeline)
+        if found is not None:
+            return _complete(timeline, *found, device)
+    return _complete(timeline, "whole trace", *_whole(timeline), device)
+
+
+def summarise(timeline: Timeline, steps: Steps, device: int | None = None) -> StepsSummary:
+    """Give the figures that describe the steps: count, median time, GPU busy time (us)."""
+    busy = gpu_busy(timeline, steps, device)
+    return StepsSummary(
+        count=len(steps),
+        by=steps.by,
+        median_us=float(np.median(steps.duration)) / 1e3,
+        gpu_busy_us=float(np.median(busy)) / 1e3,
+    )
+
+
+def gpu_busy(timeline: Timeline, steps: Steps, device: int | None = None) -> Ints:
+    """Time in which work launched by each step ran on the GPU, overlaps counted once (ns)."""
+    busy = np.zeros(len(steps), dtype=np.int64)
+    for step in range(len(steps)):
+        rows = steps.gpu_step == step
+        if device is not None:
+            rows &= timeline.gpu.device == device
+        start, end = union_of(timeline.gpu.start[rows], timeline.gpu.end[rows])
+        busy[step] = int((end - start).sum())
+    return busy
+
+
+def _by_profiler_step(timeline: Timeline) -> tuple[str, tuple[str, ...], Ints, Ints] | None:
+    wanted = np.array([bool(PROFILER_STEP.match(name)) for name in timeline.names], dtype=bool)
+    return _bounds(timeline, wanted, "ProfilerStep")
+
+
+def _by_annotation(timeline: Timeline) -> tuple[str, tuple[str, ...], Ints, Ints] | None:
+    """Take the annotation that repeats and covers the most launches ("step", "iter 7", ...)."""
+    host = timeline.host
+    rows = np.flatnonzero(host.kind == HostKind.ANNOTATION)
+    families: dict[str, list[int]] = {}
+    for code in np.unique(host.name[rows]):
+        families.setdefault(_NUMBER.sub("#", timeline.names[code]), []).append(int(code))
+    launched = timeline.gpu.launch[timeline.gpu.launch >= 0]
+    issued = np.sort(host.start[launched])
+    best: tuple[float, int, tuple[str, tuple[str, ...], Ints, Ints]] | None = None
+    for family, codes in families.items():
+        wanted = np.zeros(len(timeline.names), dtype=bool)
+        wanted[codes] = True
+        found = _bounds(timeline, wanted, f"annotation {family}")
+        if found is None or len(found[2]) < 2:
+            continue
+        low, high = np.searchsorted(issued, found[2]), np.searchsorted(issued, found[3])
+        cover = float((high - low).sum()) / max(len(issued), 1)
+        candidate = (cover, -len(found[2]), found)
+        if cover >= _ANNOTATION_COVER and (best is None or candidate[:2] > best[:2]):
+            best = candidate
+    return None if best is None else best[2]
+
+
+def _bounds(
+    timeline: Timeline, wanted: np.ndarray, by: str
+) -> tuple[str, tuple[str, ...], Ints, Ints] | None:
+    """Host bounds of the annotations whose names are wanted; None if none, or if they nest."""
+    host = timeline.host
+    if not wanted.any():
+        return None
+    rows = np.flatnonzero((host.kind == HostKind.ANNOTATION) & wanted[host.name])
+    if len(rows) == 0:
+        return None
+    threads, counts = np.unique(host.thread[rows], return_counts=True)
+    rows = rows[host.thread[rows] == threads[np.argmax(counts)]]
+    start, end = host.start[rows], host.end[rows]
+    if (end[:-1] > start[1:]).any():
+        return None
+    names = tuple(timeline.names[code] for code in host.name[rows])
+    # What the host does between two annotations (the input pipeline, say) belongs to the first.
+    return by, names, start, np.append(start[1:], end[-1])
+
+
+def _by_kernel_period(timeline: Timeline) -> tuple[str, tuple[str, ...], Ints, Ints] | None:
+    """Find the shortest period of the kernel sequence, in order of launch."""
+    gpu, host = timeline.gpu, timeline.host
+    rows = np.flatnonzero(gpu.launch >= 0)
+    rows = rows[np.lexsort((gpu.start[rows], host.start[gpu.launch[rows]]))]
+    codes = gpu.name[rows]
+    period = kernel_period(codes)
+    if period is None:
+        return None
+    issue = host.start[gpu.launch[rows]]
+    phase = _phase(issue, period)
+    first = np.arange(phase, len(rows), period)
+    start = issue[first]
+    # The sequence is cut after its last whole period; what follows is the beginning of another.
+    if len(first) * period + phase > len(rows):
+        start, last = start[:-1], int(start[-1])
+    else:
+        last = int(host.end[gpu.launch[rows[-1]]])
+    if len(start) < 2 or (np.diff(start) <= 0).any():
+        return None
+    end = np.append(start[1:], last)
+    return "kernel period", tuple(f"period {i}" for i in range(len(start))), start, end
+
+
+def kernel_period(codes: np.ndarray) -> int | None:
+    """Return the shortest period of a sequence of kernel names, or None.
+
+    The candidates are the distances between occurrences of the rarest repeated names, for a
+    step's rare kernels (loss, optimiser) occur once in it.
+    """
+    names, counts = np.unique(codes, return_counts=True)
+    repeated = names[counts >= 2]
+    rarest = repeated[np.argsort(counts[counts >= 2], kind="stable")][:8]
+    candidates = {int(d) for name in rarest for d in np.diff(np.flatnonzero(codes == name))}
+    for period in sorted(candidates)[:_LONGEST_PERIOD_TRIES]:
+        if 2 <= period <= len(codes) // 2:
+            agree = np.mean(codes[:-period] == codes[period:])
+            if agree >= _PERIOD_MATCH:
+                return period
+    return None
+
+
+def _phase(issue: Ints, period: int) -> int:
+    """Begin the steps where the host pauses longest before a launch: between two steps."""
+    pause = np.diff(issue, prepend=issue[0])
+    cycles = len(issue) // period
+    typical = np.median(pause[: cycles * period].reshape(cycles, period), axis=0)
+    typical[0] = np.median(pause[period::period]) if cycles > 1 else typical[0]
+    return int(np.argmax(typical))
+
+
+def _whole(timeline: Timeline) -> tuple[tuple[str, ...], Ints, Ints]:
+    starts = [int(table.start.min()) for table in (timeline.host, timeline.gpu) if len(table)]
+    ends = [int(table.end.max()) for table in (timeline.host, timeline.gpu) if len(table)]
+    low, high = (min(starts), max(ends)) if starts else (0, 0)
+    return ("trace",), np.array([low]), np.array([high])
+
+
+def _complete(
+    timeline: Timeline,
+    by: str,
+    names: tuple[str, ...],
+    host_start: Ints,
+    host_end: Ints,
+    device: int | None,
+) -> Steps:
+    gpu = timeline.gpu
+    issued = np.where(gpu.launch >= 0, timeline.host.start[gpu.launch], np.iinfo(np.int64).min)
+    gpu_step = np.searchsorted(host_start, issued, side="right") - 1
+    gpu_step[issued >= host_end[-1]] = -2
+    own = np.ones(len(gpu), dtype=bool) if device is None else gpu.device == device
+    completion = host_end.copy()
+    for step in range(len(host_start)):
+        rows = own & (gpu_step == step)
+        if rows.any():
+            completion[step] = max(completion[step], int(gpu.end[rows].max()))
+    completion = np.maximum.accumulate(completion)
+    before = own & (gpu_step == -1)
+    opened = max(int(host_start[0]), int(gpu.end[before].max()) if before.any() else 0)
+    return Steps(
+        by=by,
+        names=names,
+        host_start=host_start,
+        host_end=host_end,
+        complete_from=np.concatenate([[min(opened, int(completion[0]))], completion[:-1]]),
+        complete_to=completion,
+        gpu_step=gpu_step.astype(np.int64),
+    )
