@@ -14,6 +14,7 @@ import pytest
 from tailwave import __version__
 from tailwave.model import DeviceInfo, Diagnosis, Evidence, Severity
 from tailwave.reports.json_report import to_json
+from tailwave.rules import RULES
 from tests.reports.samples import (
     HEALTHY_STEP,
     LAUNCH_BOUND,
@@ -57,6 +58,12 @@ def test_the_schema_lists_the_severities(schema: dict[str, Any]) -> None:
     """The schema knows exactly the severities that the model has."""
     severities = schema["$defs"]["finding"]["properties"]["severity"]["enum"]
     assert severities == [severity.value for severity in Severity]
+
+
+def test_the_schema_lists_the_codes(schema: dict[str, Any]) -> None:
+    """Every rule's code is one that the schema knows."""
+    codes = {rule.CODE for rule in RULES}
+    assert codes - set(schema["$defs"]["finding"]["properties"]["code"]["enum"]) == set()
 
 
 def test_an_unknown_field_breaks_the_schema(schema: dict[str, Any]) -> None:

@@ -165,7 +165,7 @@ def test_colour_adds_no_words() -> None:
         render(LAUNCH_BOUND_STEP, console)
     coloured = capture.get()
     assert "\x1b[1;31m 1. CRITICAL" in coloured
-    assert Text.from_ansi(coloured).plain == LAUNCH_BOUND_REPORT
+    assert Text.from_ansi(coloured).plain.strip() == LAUNCH_BOUND_REPORT.strip()
 
 
 def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
