@@ -77,12 +77,9 @@ def run(arguments: list[str]) -> int:
     try:
         code = group.main(args=arguments, prog_name="tailwave", standalone_mode=False)
         sys.stdout.flush()
-    except click.UsageError as error:
-        error.show()
-        return USAGE
     except click.ClickException as error:
         error.show()
-        return error.exit_code
+        return USAGE if isinstance(error, click.UsageError) else error.exit_code
     except TailwaveError as error:
         click.echo(f"tailwave: {error}", err=True)
         return error.exit_code
@@ -94,7 +91,7 @@ def run(arguments: list[str]) -> int:
         # when it flushes on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception as error:  # noqa: BLE001 - the last line of defence against tracebacks
+    except Exception as error:  # the last line of defence against tracebacks
         if os.environ.get("TAILWAVE_DEBUG"):
             raise
         click.echo(

@@ -21,7 +21,9 @@ _BIG = 8 << 20
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1).")
 @click.option(
     "--fail-on",
@@ -29,7 +31,9 @@ _BIG = 8 << 20
     help="Exit with 1 if a finding is at least this severe.",
 )
 @click.pass_context
-def command(ctx: click.Context, files: tuple[Path, ...], *, as_json: bool, fail_on: str | None) -> None:
+def command(
+    ctx: click.Context, files: tuple[Path, ...], *, as_json: bool, fail_on: str | None
+) -> None:
     """Read traces and say what is wrong and what fixing it is worth.
 
     FILE is a PyTorch profiler trace (.json, .json.gz) or a folder of them; several files are
@@ -79,6 +83,7 @@ def _print(diagnosis: Diagnosis, *, as_json: bool) -> None:
         click.echo(to_json(diagnosis))
         return
     from rich.console import Console  # noqa: PLC0415 - rich is slow to import
+
     from tailwave.reports.terminal import render  # noqa: PLC0415
 
     render(diagnosis, Console(highlight=False))

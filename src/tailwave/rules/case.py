@@ -45,7 +45,8 @@ class Case(msgspec.Struct, frozen=True):
     def gpu_rows(self) -> Flags:
         """The GPU rows that the step launched on this device."""
         gpu = self.timeline.gpu
-        return (self.steps.gpu_step == self.step) & (gpu.device == self.device.index)
+        mine = (self.steps.gpu_step == self.step) & (gpu.device == self.device.index)
+        return np.asarray(mine, dtype=bool)
 
     def host_rows(self) -> Ints:
         """The host rows that began in the step's host code."""
@@ -55,11 +56,11 @@ class Case(msgspec.Struct, frozen=True):
 
     def name_of_host(self, row: int) -> str:
         """Name of a host row."""
-        return self.timeline.names[self.timeline.host.name[row]]
+        return self.timeline.names[int(self.timeline.host.name[row])]
 
     def name_of_gpu(self, row: int) -> str:
         """Name of a GPU row."""
-        return self.timeline.names[self.timeline.gpu.name[row]]
+        return self.timeline.names[int(self.timeline.gpu.name[row])]
 
 
 def build_case(timeline: Timeline, steps: Steps, device: DeviceInfo) -> Case:

@@ -17,7 +17,7 @@ from tailwave.model import (
 from tailwave.rules import RULES, stream_interference
 from tailwave.rules.case import Case, build_case
 from tailwave.timeline.attribution import Cause
-from tailwave.timeline.quality import Quality, assess, without_absurd, whole_steps
+from tailwave.timeline.quality import Quality, assess, whole_steps, without_absurd
 from tailwave.timeline.steps import find_steps, summarise
 
 # Findings that blame idle GPU time on the host; they need a sound record of launches.
@@ -42,7 +42,8 @@ def diagnose(timelines: Sequence[Timeline], path: str) -> Diagnosis:
         message = "no timeline to diagnose"
         raise ValueError(message)
     each = [diagnose_rank(timeline) for timeline in timelines]
-    slowest = max(range(len(each)), key=lambda i: each[i].steps.median_us if each[i].steps else 0.0)
+    took = [diagnosis.steps.median_us if diagnosis.steps else 0.0 for diagnosis in each]
+    slowest = took.index(max(took))
     chosen = each[slowest]
     notes = chosen.notes
     if len(each) > 1:
@@ -74,7 +75,7 @@ def diagnose_rank(timeline: Timeline) -> Diagnosis:
     timeline = without_absurd(timeline)
     quality = assess(timeline)
     device = busiest_device(timeline)
-    steps, step_notes = whole_steps(timeline, find_steps(timeline, device.index))
+    steps, step_notes = whole_steps(find_steps(timeline, device.index))
     case = build_case(timeline, steps, device)
     notes = (*timeline.notes, *quality.notes, *step_notes, *_device_notes(timeline, device))
     findings, withheld = _findings(case, quality)
@@ -137,10 +138,10 @@ def _findings(case: Case, quality: Quality) -> tuple[tuple[Finding, ...], tuple[
         else:
             found.append(finding)
     found.sort(key=lambda finding: -finding.recoverable_us)
-    notes = ()
-    if withheld:
-        notes = (f"Withheld, because the recording is not sound enough: {', '.join(withheld)}.",)
-    return tuple(found), notes
+    if not withheld:
+        return tuple(found), ()
+    note = f"Withheld, because the recording is not sound enough: {', '.join(withheld)}."
+    return tuple(found), (note,)
 
 
 def _device_notes(timeline: Timeline, device: DeviceInfo) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def victim_rows(case: Case) -> Ints:
         return mine[:0]
     streams, inverse = np.unique(gpu.stream[mine], return_inverse=True)
     worst = int(np.argmax(np.bincount(inverse, weights=lost)))
-    return mine[gpu.stream[mine] == streams[worst]]
+    return np.asarray(mine[gpu.stream[mine] == streams[worst]], dtype=np.int64)
 
 
 def host_waited_us(case: Case) -> float:

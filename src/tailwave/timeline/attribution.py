@@ -83,7 +83,10 @@ def attribute(timeline: Timeline, steps: Steps, device: int) -> Attribution:
     work = [host_work(timeline, lane, steps) for lane in lanes]
     rows = np.flatnonzero(timeline.gpu.device == device)
     latency = launch_latency(timeline, rows)
-    pieces = _charge(timeline, steps, rows, lanes, work, latency)
+    ledgers: dict[int, _Ledger] = {}
+    for lane, done in zip(lanes, work, strict=True):
+        ledgers |= dict.fromkeys(lane.threads, _Ledger(done, int(steps.host_start[0])))
+    pieces = _charge(timeline, steps, rows, ledgers, latency)
     table = _busy(timeline, steps, rows)
     np.add.at(table, (pieces.step, pieces.cause), pieces.ns)
     return Attribution(device, table, pieces, latency, tuple(lanes), tuple(work))
@@ -118,12 +121,10 @@ def _charge(
     timeline: Timeline,
     steps: Steps,
     rows: Ints,
-    lanes: list[Lane],
-    work: list[HostWork],
+    ledgers: dict[int, _Ledger],
     latency: int,
 ) -> Pieces:
-    ledgers = [_Ledger(w, int(steps.host_start[0])) for w in work]
-    lane_of = {thread: i for i, lane in enumerate(lanes) for thread in lane.threads}
+    busiest = next(iter(ledgers.values()), None)
     gpu, host = timeline.gpu, timeline.host
     busy_start, busy_end = union(gpu.start[rows], gpu.end[rows])
     charges: list[tuple[int, int, int, int, int]] = []
@@ -136,18 +137,18 @@ def _charge(
             launch = int(gpu.launch[row]) if row >= 0 else -1
             if launch < 0:
                 cause = Cause.UNKNOWN if row >= 0 else Cause.LAUNCH
-                if row < 0 and ledgers:
+                if row < 0 and busiest is not None:
                     # The step ended without further GPU work: the host was still at it.
-                    charges += ledgers[0].charge(step, begin, end, end, row, -1)
+                    charges += busiest.charge(step, end - begin, end, row, -1)
                     continue
                 charges.append((step, cause, end - begin, row, -1))
                 continue
             issued = int(host.start[launch])
             in_flight = min(max(issued + latency - begin, 0), end - begin)
             late = end - begin if issued > begin else in_flight
-            ledger = ledgers[lane_of[int(host.thread[launch])]]
             if late:
-                charges += ledger.charge(step, 0, late, issued, row, launch)
+                ledger = ledgers[int(host.thread[launch])]
+                charges += ledger.charge(step, late, issued, row, launch)
             if late < end - begin:
                 charges.append((step, Cause.LATENCY, end - begin - late, row, launch))
     return _pieces(charges)
@@ -171,11 +172,11 @@ class _Ledger:
         self._owed: deque[list[int]] = deque()  # [cause, ns, host row]
 
     def charge(
-        self, step: int, begin: int, end: int, until: int, row: int, launch: int
+        self, step: int, ns: int, until: int, row: int, launch: int
     ) -> list[tuple[int, int, int, int, int]]:
-        """Charge a gap of ``end - begin`` ns to what the host lost before ``until``."""
+        """Charge a gap of ``ns`` to what the host lost before ``until``."""
         self._collect(until)
-        left = end - begin
+        left = ns
         charges: list[tuple[int, int, int, int, int]] = []
         while left > 0 and self._owed:
             cause, owed, culprit = self._owed[0]

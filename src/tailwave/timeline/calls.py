@@ -31,7 +31,10 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
     (Call.RECORD, r"EventRecord"),
     (Call.LAUNCH, r"(Launch|GraphLaunch)"),
     (Call.COPY, r"(Memcpy|Memset)"),
-    (Call.ALLOCATE, r"(Malloc|Free|Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)"),
+    (
+        Call.ALLOCATE,
+        r"(Malloc|Free|Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
+    ),
 )
 _COMPILED = tuple(
     (call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS

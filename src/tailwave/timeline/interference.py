@@ -40,7 +40,7 @@ def interference(timeline: Timeline, device: int, latency: int) -> Interference:
     holder = np.full(len(gpu), -1, dtype=np.int64)
     kernels = np.flatnonzero((gpu.device == device) & (gpu.kind == GpuKind.KERNEL))
     rows_of = {int(s): kernels[gpu.stream[kernels] == s] for s in np.unique(gpu.stream[kernels])}
-    if len(rows_of) < 2:
+    if len(rows_of) <= 1:
         return Interference(waited, stretched, holder)
     for stream, rows in rows_of.items():
         others = kernels[gpu.stream[kernels] != stream]

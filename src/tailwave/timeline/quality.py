@@ -11,7 +11,7 @@ import numpy as np
 
 from tailwave.model import Flags, GpuTable, HostKind, Ints, Timeline
 from tailwave.timeline.calls import Call, classify_all
-from tailwave.timeline.steps import Steps
+from tailwave.timeline.steps import AFTER, BEFORE, Steps
 
 # Shares of the events above which a doubt is worth a note, or withholds the verdict. A profile
 # that starts or stops in mid-flight always misses a few.
@@ -87,7 +87,8 @@ def _launches_without_work(timeline: Timeline, notes: list[str]) -> float:
     if share > _NOTE_SHARE:
         notes.append(
             f"{_count(missing, 'launch', 'es')} of {len(launches)} have no GPU event: the recorder "
-            "dropped events, or was stopped before the GPU was done. Idle time near them is doubtful."
+            "dropped events, or was stopped before the GPU was done. Idle time near them is "
+            "doubtful."
         )
     return share
 
@@ -158,7 +159,7 @@ def _before_launch(timeline: Timeline, notes: list[str]) -> float:
     return share
 
 
-def whole_steps(timeline: Timeline, steps: Steps) -> tuple[Steps, tuple[str, ...]]:
+def whole_steps(steps: Steps) -> tuple[Steps, tuple[str, ...]]:
     """Leave out a first or last step that the recorder cut; say so, and if steps are uneven."""
     notes: list[str] = []
     work = np.array([(steps.gpu_step == i).sum() for i in range(len(steps))])
@@ -184,8 +185,8 @@ def whole_steps(timeline: Timeline, steps: Steps) -> tuple[Steps, tuple[str, ...
 
 def _slice(steps: Steps, first: int, last: int) -> Steps:
     gpu_step = steps.gpu_step - first
-    gpu_step[steps.gpu_step < first] = -1
-    gpu_step[(steps.gpu_step >= last) | (steps.gpu_step == -2)] = -2  # noqa: PLR2004 - "after"
+    gpu_step[steps.gpu_step < first] = BEFORE
+    gpu_step[(steps.gpu_step >= last) | (steps.gpu_step == AFTER)] = AFTER
     return Steps(
         by=steps.by,
         names=steps.names[first:last],

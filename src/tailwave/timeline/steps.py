@@ -23,6 +23,11 @@ _ANNOTATION_COVER = 0.5
 # Two periods of a kernel sequence count as equal when this share of their names agree.
 _PERIOD_MATCH = 0.95
 _LONGEST_PERIOD_TRIES = 64
+# From so many times on, something repeats.
+_REPEATS = 2
+# In place of a step: work launched before the first step, and after the last.
+BEFORE = -1
+AFTER = -2
 
 
 class Steps(msgspec.Struct, frozen=True):
@@ -30,7 +35,7 @@ class Steps(msgspec.Struct, frozen=True):
 
     ``host_start`` and ``host_end`` bound the host code of each step, ``complete_from`` and
     ``complete_to`` its time from completion to completion (all ns). ``gpu_step`` gives each GPU
-    row its step, -1 for work launched before the first and -2 for work launched after the last.
+    row its step, or BEFORE the first or AFTER the last, by its launch.
     """
 
     by: str
@@ -57,6 +62,15 @@ class Steps(msgspec.Struct, frozen=True):
         return int(order[(len(order) - 1) // 2])
 
 
+class _Bounds(msgspec.Struct, frozen=True):
+    """The host code of each step (ns), and the evidence for it."""
+
+    by: str
+    names: tuple[str, ...]
+    start: Ints
+    end: Ints
+
+
 def find_steps(timeline: Timeline, device: int | None = None) -> Steps:
     """Divide a timeline into steps by the best evidence that it holds.
 
@@ -67,8 +81,8 @@ def find_steps(timeline: Timeline, device: int | None = None) -> Steps:
     for find in (_by_profiler_step, _by_annotation, _by_kernel_period):
         found = find(timeline)
         if found is not None:
-            return _complete(timeline, *found, device)
-    return _complete(timeline, "whole trace", *_whole(timeline), device)
+            return _complete(timeline, found, device)
+    return _complete(timeline, _whole(timeline), device)
 
 
 def summarise(timeline: Timeline, steps: Steps, device: int | None = None) -> StepsSummary:
@@ -94,12 +108,12 @@ def gpu_busy(timeline: Timeline, steps: Steps, device: int | None = None) -> Int
     return busy
 
 
-def _by_profiler_step(timeline: Timeline) -> tuple[str, tuple[str, ...], Ints, Ints] | None:
+def _by_profiler_step(timeline: Timeline) -> _Bounds | None:
     wanted = np.array([bool(PROFILER_STEP.match(name)) for name in timeline.names], dtype=bool)
     return _bounds(timeline, wanted, "ProfilerStep")
 
 
-def _by_annotation(timeline: Timeline) -> tuple[str, tuple[str, ...], Ints, Ints] | None:
+def _by_annotation(timeline: Timeline) -> _Bounds | None:
     """Take the annotation that repeats and covers the most launches ("step", "iter 7", ...)."""
     host = timeline.host
     rows = np.flatnonzero(host.kind == HostKind.ANNOTATION)
@@ -108,24 +122,22 @@ def _by_annotation(timeline: Timeline) -> tuple[str, tuple[str, ...], Ints, Ints
         families.setdefault(_NUMBER.sub("#", timeline.names[code]), []).append(int(code))
     launched = timeline.gpu.launch[timeline.gpu.launch >= 0]
     issued = np.sort(host.start[launched])
-    best: tuple[float, int, tuple[str, tuple[str, ...], Ints, Ints]] | None = None
+    best: tuple[float, int, _Bounds] | None = None
     for family, codes in families.items():
         wanted = np.zeros(len(timeline.names), dtype=bool)
         wanted[codes] = True
         found = _bounds(timeline, wanted, f"annotation {family}")
-        if found is None or len(found[2]) < 2:
+        if found is None or len(found.start) < _REPEATS:
             continue
-        low, high = np.searchsorted(issued, found[2]), np.searchsorted(issued, found[3])
+        low, high = np.searchsorted(issued, found.start), np.searchsorted(issued, found.end)
         cover = float((high - low).sum()) / max(len(issued), 1)
-        candidate = (cover, -len(found[2]), found)
+        candidate = (cover, -len(found.start), found)
         if cover >= _ANNOTATION_COVER and (best is None or candidate[:2] > best[:2]):
             best = candidate
     return None if best is None else best[2]
 
 
-def _bounds(
-    timeline: Timeline, wanted: np.ndarray, by: str
-) -> tuple[str, tuple[str, ...], Ints, Ints] | None:
+def _bounds(timeline: Timeline, wanted: np.ndarray, by: str) -> _Bounds | None:
     """Host bounds of the annotations whose names are wanted; None if none, or if they nest."""
     host = timeline.host
     if not wanted.any():
@@ -140,10 +152,10 @@ def _bounds(
         return None
     names = tuple(timeline.names[code] for code in host.name[rows])
     # What the host does between two annotations (the input pipeline, say) belongs to the first.
-    return by, names, start, np.append(start[1:], end[-1])
+    return _Bounds(by, names, start, np.append(start[1:], end[-1]))
 
 
-def _by_kernel_period(timeline: Timeline) -> tuple[str, tuple[str, ...], Ints, Ints] | None:
+def _by_kernel_period(timeline: Timeline) -> _Bounds | None:
     """Find the shortest period of the kernel sequence, in order of launch."""
     gpu, host = timeline.gpu, timeline.host
     rows = np.flatnonzero(gpu.launch >= 0)
@@ -161,10 +173,10 @@ def _by_kernel_period(timeline: Timeline) -> tuple[str, tuple[str, ...], Ints, I
         start, last = start[:-1], int(start[-1])
     else:
         last = int(host.end[gpu.launch[rows[-1]]])
-    if len(start) < 2 or (np.diff(start) <= 0).any():
+    if len(start) < _REPEATS or (np.diff(start) <= 0).any():
         return None
     end = np.append(start[1:], last)
-    return "kernel period", tuple(f"period {i}" for i in range(len(start))), start, end
+    return _Bounds("kernel period", tuple(f"period {i}" for i in range(len(start))), start, end)
 
 
 def kernel_period(codes: np.ndarray) -> int | None:
@@ -174,11 +186,11 @@ def kernel_period(codes: np.ndarray) -> int | None:
     step's rare kernels (loss, optimiser) occur once in it.
     """
     names, counts = np.unique(codes, return_counts=True)
-    repeated = names[counts >= 2]
-    rarest = repeated[np.argsort(counts[counts >= 2], kind="stable")][:8]
+    repeated = names[counts >= _REPEATS]
+    rarest = repeated[np.argsort(counts[counts >= _REPEATS], kind="stable")][:8]
     candidates = {int(d) for name in rarest for d in np.diff(np.flatnonzero(codes == name))}
     for period in sorted(candidates)[:_LONGEST_PERIOD_TRIES]:
-        if 2 <= period <= len(codes) // 2:
+        if _REPEATS <= period <= len(codes) // 2:
             agree = np.mean(codes[:-period] == codes[period:])
             if agree >= _PERIOD_MATCH:
                 return period
@@ -194,25 +206,18 @@ def _phase(issue: Ints, period: int) -> int:
     return int(np.argmax(typical))
 
 
-def _whole(timeline: Timeline) -> tuple[tuple[str, ...], Ints, Ints]:
+def _whole(timeline: Timeline) -> _Bounds:
     starts = [int(table.start.min()) for table in (timeline.host, timeline.gpu) if len(table)]
     ends = [int(table.end.max()) for table in (timeline.host, timeline.gpu) if len(table)]
     low, high = (min(starts), max(ends)) if starts else (0, 0)
-    return ("trace",), np.array([low]), np.array([high])
+    return _Bounds("whole trace", ("trace",), np.array([low]), np.array([high]))
 
 
-def _complete(
-    timeline: Timeline,
-    by: str,
-    names: tuple[str, ...],
-    host_start: Ints,
-    host_end: Ints,
-    device: int | None,
-) -> Steps:
-    gpu = timeline.gpu
+def _complete(timeline: Timeline, bounds: _Bounds, device: int | None) -> Steps:
+    gpu, host_start, host_end = timeline.gpu, bounds.start, bounds.end
     issued = np.where(gpu.launch >= 0, timeline.host.start[gpu.launch], np.iinfo(np.int64).min)
     gpu_step = np.searchsorted(host_start, issued, side="right") - 1
-    gpu_step[issued >= host_end[-1]] = -2
+    gpu_step[issued >= host_end[-1]] = AFTER
     own = np.ones(len(gpu), dtype=bool) if device is None else gpu.device == device
     completion = host_end.copy()
     for step in range(len(host_start)):
@@ -220,11 +225,11 @@ def _complete(
         if rows.any():
             completion[step] = max(completion[step], int(gpu.end[rows].max()))
     completion = np.maximum.accumulate(completion)
-    before = own & (gpu_step == -1)
+    before = own & (gpu_step == BEFORE)
     opened = max(int(host_start[0]), int(gpu.end[before].max()) if before.any() else 0)
     return Steps(
-        by=by,
-        names=names,
+        by=bounds.by,
+        names=bounds.names,
         host_start=host_start,
         host_end=host_end,
         complete_from=np.concatenate([[min(opened, int(completion[0]))], completion[:-1]]),
