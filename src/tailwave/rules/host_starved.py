@@ -30,8 +30,12 @@ from tailwave.rules.build import finding, heaviest, percent, place_of, time
 from tailwave.rules.case import Case
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.hostwork import Activity
+from tailwave.timeline.steps import PROFILER_STEP
 
 CODE = "host-starved"
+
+# A frame explains a pause when it covers all of it but this share at either end.
+_FRAME_MARGIN = 0.1
 
 
 def find(case: Case) -> Finding | None:
@@ -61,8 +65,7 @@ def _starved(case: Case) -> list[tuple[str, float, int]]:
         mine = (work.activity == Activity.STARVED) & (work.start >= low) & (work.start < high)
         for index in np.flatnonzero(mine):
             row = int(work.row[index])
-            middle = int(work.start[index] + work.end[index]) // 2
-            label = _frame_at(case, middle, row) or (
+            label = _frame_over(case, int(work.start[index]), int(work.end[index]), row) or (
                 f"a pause after {case.name_of_host(row)}"
                 if work.pause[index]
                 else case.name_of_host(row)
@@ -88,18 +91,18 @@ def _pauses(case: Case) -> list[Evidence]:
     return evidence + [Evidence(f"last call before it from {frame}") for frame in sorted(frames)]
 
 
-def _frame_at(case: Case, moment: int, near: int) -> str:
-    """The innermost Python frame or annotation of a thread at a moment; empty if none."""
+def _frame_over(case: Case, start: int, end: int, near: int) -> str:
+    """The innermost frame or annotation of a thread over most of a span; empty if none."""
     host = case.timeline.host
-    last = int(np.searchsorted(host.start, moment, side="right"))
-    rows = np.arange(max(last - 2000, 0), last)
-    covering = rows[
-        (host.thread[rows] == host.thread[near])
-        & (host.end[rows] > moment)
-        & (host.kind[rows] != HostKind.RUNTIME)
-    ]
-    for row in covering[::-1]:
+    margin = int(_FRAME_MARGIN * (end - start))
+    last = int(np.searchsorted(host.start, start + margin, side="right"))
+    rows = np.flatnonzero(
+        (host.thread[:last] == host.thread[near])
+        & (host.end[:last] >= end - margin)
+        & (host.kind[:last] != HostKind.RUNTIME)
+    )
+    for row in rows[::-1]:
         name = case.name_of_host(int(row))
-        if not name.startswith("ProfilerStep"):
+        if not PROFILER_STEP.match(name):
             return name
     return ""

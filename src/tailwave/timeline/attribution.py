@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, GpuKind, Ints, Timeline
+from tailwave.timeline.calls import direction
 from tailwave.timeline.hostwork import Activity, HostWork, host_work
 from tailwave.timeline.intervals import complement, overlap, union
 from tailwave.timeline.lanes import Lane, build_lanes
@@ -27,8 +28,8 @@ from tailwave.timeline.steps import Steps
 class Cause(enum.IntEnum):
     """What a piece of a step was spent on; the pieces of a step add up to the step."""
 
-    KERNEL = 0  # at least one kernel or memset ran
-    COPY = 1  # only copies ran
+    KERNEL = 0  # at least one kernel, memset or copy within the GPU ran
+    COPY = 1  # only copies over the host link ran
     LAUNCH = 2  # idle: the host was issuing, too slowly
     SYNC = 3  # idle: the host had waited for the GPU
     BLOCKED_COPY = 4  # idle: a copy had held the host
@@ -46,6 +47,7 @@ _BY_ACTIVITY = {
 }
 # A wait shorter than this (ns) returned at once: the GPU had nothing left to do.
 _REAL_WAIT_NS = 20_000
+_OVER_LINK = ("HtoD", "DtoH")
 
 
 class Pieces(msgspec.Struct, frozen=True):
@@ -110,7 +112,8 @@ def _busy(timeline: Timeline, steps: Steps, rows: Ints) -> Ints:
     gpu = timeline.gpu
     table = np.zeros((len(steps), len(Cause)), dtype=np.int64)
     low, high = steps.complete_from, steps.complete_to
-    computing = rows[gpu.kind[rows] != GpuKind.MEMCPY]
+    crosses = np.array([direction(name) in _OVER_LINK for name in timeline.names], dtype=bool)
+    computing = rows[(gpu.kind[rows] != GpuKind.MEMCPY) | ~crosses[gpu.name[rows]]]
     kernel = overlap(*union(gpu.start[computing], gpu.end[computing]), low, high)
     table[:, Cause.KERNEL] = kernel
     table[:, Cause.COPY] = overlap(*union(gpu.start[rows], gpu.end[rows]), low, high) - kernel

@@ -10,12 +10,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tailwave.model import Floats, GpuKind, Ints, Timeline
+from tailwave.model import Flags, Floats, GpuKind, Ints, Timeline
 from tailwave.timeline.residency import Residency
 
 # A kernel that does next to nothing is recorded as 1 to 2 us (H200, A100): no grid makes a
 # kernel faster than that (ns).
 _FLOOR_NS = 2_000
+_COLLECTIVE = ("nccl", "rccl", "mscclkernel", "nvshmem")
 
 
 class GridLosses(msgspec.Struct, frozen=True):
@@ -32,7 +33,9 @@ def grid_losses(timeline: Timeline, fits: Residency, device: int, sm_count: int)
     loses ``1 - grid / SMs``.
     """
     gpu = timeline.gpu
-    kernels = np.flatnonzero((gpu.kind == GpuKind.KERNEL) & (gpu.device == device))
+    kernels = np.flatnonzero(
+        (gpu.kind == GpuKind.KERNEL) & (gpu.device == device) & ~communication(timeline)
+    )
     tail, small = np.zeros(len(gpu)), np.zeros(len(gpu))
     if len(kernels) == 0 or not sm_count:
         return GridLosses(tail, small)
@@ -45,6 +48,19 @@ def grid_losses(timeline: Timeline, fits: Residency, device: int, sm_count: int)
     few = (grid > 0) & (grid < sm_count)
     small[kernels] = np.where(few, alone * (1.0 - grid / sm_count), 0.0)
     return GridLosses(tail, small)
+
+
+def communication(timeline: Timeline) -> Flags:
+    """Tell which GPU rows are kernels of a collective library.
+
+    Their grids are small on purpose, and their time is spent waiting for other GPUs.
+    """
+    names = np.array(
+        [name.lower().removeprefix("void ").startswith(_COLLECTIVE) for name in timeline.names],
+        dtype=bool,
+    )
+    gpu = timeline.gpu
+    return np.asarray((gpu.kind == GpuKind.KERNEL) & names[gpu.name], dtype=bool)
 
 
 def exclusive(timeline: Timeline, device: int) -> Ints:
