@@ -1,0 +1,1 @@
+"""Runs a recording again in virtual time under a changed rule."""
