@@ -71,23 +71,19 @@ def _execute(program: Program) -> tuple[Ints, Ints, Ints, Ints]:
             begin = clock + latency[row]
             queue = stream[row]
             ready = free[queue] + gap[row]
-            if ready > begin:
-                begin = ready
+            begin = max(begin, ready)
             other = dep[row]
             if other >= 0:
                 ready = end[other] + dep_lag[row]
-                if ready > begin:
-                    begin = ready
+                begin = max(begin, ready)
             start[row] = begin
             begin += duration[row]
             end[row] = begin
-            if begin > free[queue]:
-                free[queue] = begin
+            free[queue] = max(free[queue], begin)
         clock += hold[action]
         for target in range(first_target[action], last_target[action]):
             done = end[target_row[target]] + target_lag[target]
-            if done > clock:
-                clock = done
+            clock = max(clock, done)
         ended[action] = clock
         action += 1
         if action < bounds[lane + 1]:

@@ -203,9 +203,7 @@ def _issue_order(timeline: Timeline, actions: _Actions) -> tuple[Ints, Ints]:
     return order, np.column_stack([low, high])
 
 
-def _waits(
-    timeline: Timeline, actions: _Actions, position: Ints
-) -> tuple[Ints, Ints, Ints, Ints]:
+def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints, Ints, Ints, Ints]:
     """For each action the rows whose end it waited for, with the time to notice it.
 
     The row waited for is the last to have ended when the call returned, among those issued
@@ -237,7 +235,7 @@ def _waits(
     return bounds, np.array(rows, dtype=np.int64), np.array(lags, dtype=np.int64), hold
 
 
-def _may_hold(  # noqa: PLR0913, PLR0917 - a predicate over one call in its surroundings
+def _may_hold(  # noqa: PLR0913 - a predicate over one call in its surroundings
     timeline: Timeline, calls: Bytes, row: int, start: int, end: int, ends: Ints, issued: Ints
 ) -> bool:
     kind = calls[timeline.host.name[row]]

@@ -27,9 +27,9 @@ import numpy as np
 
 from tailwave.model import DeviceInfo, Evidence, Finding, Floats, GpuKind, Ints
 from tailwave.rules.build import finding, percent, places, time
-from tailwave.rules.case import Case
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.calls import direction, is_pageable
+from tailwave.timeline.case import Case
 
 CODE = "blocking-copy"
 

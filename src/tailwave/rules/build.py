@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tailwave.model import Evidence, Finding, HostKind, Ints, Severity
-from tailwave.rules.case import Case
+from tailwave.timeline.case import Case
 
 # Severity says how much of a step a cure brings back. The bounds only word the ranking, which
 # is by recoverable time alone.

@@ -15,8 +15,8 @@ from tailwave.model import (
     Timeline,
 )
 from tailwave.rules import RULES, stream_interference
-from tailwave.rules.case import Case, build_case
 from tailwave.timeline.attribution import Cause
+from tailwave.timeline.case import Case, build_case
 from tailwave.timeline.quality import Quality, assess, whole_steps, without_absurd
 from tailwave.timeline.steps import find_steps, summarise
 

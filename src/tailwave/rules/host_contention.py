@@ -30,8 +30,8 @@ import numpy as np
 
 from tailwave.model import Evidence, Finding
 from tailwave.rules.build import finding, heaviest, percent, time
-from tailwave.rules.case import Case
 from tailwave.timeline.attribution import Cause
+from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
 
 CODE = "host-contention"

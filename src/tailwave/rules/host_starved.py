@@ -27,8 +27,8 @@ import numpy as np
 
 from tailwave.model import Evidence, Finding, HostKind
 from tailwave.rules.build import finding, heaviest, percent, place_of, time
-from tailwave.rules.case import Case
 from tailwave.timeline.attribution import Cause
+from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
 from tailwave.timeline.steps import PROFILER_STEP
 

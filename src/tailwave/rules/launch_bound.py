@@ -31,8 +31,8 @@ import numpy as np
 
 from tailwave.model import Evidence, Finding
 from tailwave.rules.build import finding, heaviest, operator_of, percent, places, time
-from tailwave.rules.case import Case
 from tailwave.timeline.attribution import Cause
+from tailwave.timeline.case import Case
 
 CODE = "launch-bound"
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from tailwave.model import Evidence, Finding
 from tailwave.rules.build import finding, heaviest, percent, short, time
-from tailwave.rules.case import Case
+from tailwave.timeline.case import Case
 
 CODE = "small-grid"
 

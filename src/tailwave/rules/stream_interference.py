@@ -29,7 +29,7 @@ import numpy as np
 
 from tailwave.model import Evidence, Finding, Ints
 from tailwave.rules.build import finding, heaviest, percent, short, time
-from tailwave.rules.case import Case
+from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
 from tailwave.timeline.interference import streams_are_joined
 

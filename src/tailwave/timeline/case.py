@@ -1,4 +1,4 @@
-"""What every rule looks at: one timeline on one device, divided into steps and attributed."""
+"""What rules and replay look at: one timeline on one device, divided into steps and attributed."""
 
 from __future__ import annotations
 
