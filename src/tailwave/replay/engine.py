@@ -105,7 +105,7 @@ def _steps(program: Program, end: Ints, action_start: Ints) -> Ints:
     boundary[program.mark[marks]] = action_start[marks]
     completion = boundary[1:].copy()
     for step in range(program.step_count):
-        mine = program.row_step == step
+        mine = (program.row_step == step) & program.counts
         if mine.any():
             completion[step] = max(completion[step], int(end[mine].max()))
     completion = np.maximum.accumulate(completion)

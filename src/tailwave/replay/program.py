@@ -46,9 +46,11 @@ class Program(msgspec.Struct, frozen=True):
     """Host actions per lane and GPU rows in order of issue; times in ns.
 
     Actions: ``work`` is the host time since the previous action of the lane, one column per
-    Activity; ``hold`` the action's own time; ``rows`` and ``targets`` are bounds into the GPU rows
+    Activity, and ``logged`` how many operators, runtime calls and Python frames the recorder logged
+    in it; ``hold`` is the action's own time; ``rows`` and ``targets`` are bounds into the GPU rows
     that it issues and into ``target_row``/``target_lag``, the rows whose end it waits for.
-    ``mark`` is the step that an action begins, or -1; ``step`` the step that it is in.
+    ``mark`` is the step that an action begins, or -1; ``step`` the step that it is in, ``activity``
+    what its lane was doing when it began.
 
     GPU rows: ``row`` is the row of the timeline's table, ``stream`` a dense stream number,
     ``issue`` the recorded start for work whose launch is not recorded, else -1.
@@ -56,6 +58,7 @@ class Program(msgspec.Struct, frozen=True):
 
     lane: Ints
     work: Ints
+    logged: Ints
     hold: Ints
     rows: Ints
     targets: Ints
@@ -64,6 +67,7 @@ class Program(msgspec.Struct, frozen=True):
     mark: Ints
     step: Ints
     host_row: Ints
+    activity: Bytes
     lane_start: Ints
 
     row: Ints
@@ -76,9 +80,9 @@ class Program(msgspec.Struct, frozen=True):
     dep_lag: Ints
     dep_kind: Bytes
     issue: Ints
+    counts: Flags  # whether the row's end counts for the completion of its step
 
     step_count: int
-    opened: int  # when the first step could begin to count: completion of what came before
 
     @property
     def events(self) -> int:
@@ -112,6 +116,7 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
     return Program(
         lane=actions.lane,
         work=_work(attribution, actions),
+        logged=_logged(timeline, attribution, actions),
         hold=hold,
         rows=rows,
         targets=targets,
@@ -120,6 +125,7 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         mark=actions.mark,
         step=first,
         host_row=actions.host_row,
+        activity=_activity(attribution, actions),
         lane_start=_lane_starts(actions, len(attribution.lanes)),
         row=order,
         row_step=gpu_step,
@@ -131,8 +137,8 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         dep_lag=timing.dep_lag,
         dep_kind=timing.dep_kind,
         issue=np.where(timeline.gpu.launch[order] < 0, timeline.gpu.start[order], -1),
+        counts=np.ones(len(order), dtype=bool),
         step_count=len(steps),
-        opened=int(steps.complete_from[0]),
     )
 
 
@@ -144,8 +150,8 @@ def _actions(timeline: Timeline, steps: Steps, attribution: Attribution) -> _Act
     wanted = runtime & np.isin(calls[host.name], (Call.WAIT, Call.ALLOCATE))
     wanted[gpu.launch[gpu.launch >= 0]] = True
     lane_of = np.full(len(timeline.threads), -1, dtype=np.int64)
-    for index, lane in enumerate(attribution.lanes):
-        lane_of[list(lane.threads)] = index
+    for number, lane in enumerate(attribution.lanes):
+        lane_of[list(lane.threads)] = number
     rows = np.flatnonzero(wanted & (lane_of[host.thread] >= 0))
     boundary = np.append(steps.host_start, steps.host_end[-1])
     lanes = np.concatenate([lane_of[host.thread[rows]], np.zeros(len(boundary), dtype=np.int64)])
@@ -156,8 +162,8 @@ def _actions(timeline: Timeline, steps: Steps, attribution: Attribution) -> _Act
     # A step boundary comes before a call that begins at the same moment.
     order = np.lexsort((mark < 0, start, lanes))
     lanes, start, end = lanes[order], start[order], end[order]
-    for lane in range(len(attribution.lanes)):
-        mine = lanes == lane
+    for number in range(len(attribution.lanes)):
+        mine = lanes == number
         reach = np.maximum.accumulate(end[mine])
         start[mine] = np.maximum(start[mine], np.concatenate([[_NEVER], reach[:-1]]))
         end[mine] = np.maximum(end[mine], start[mine])
@@ -184,6 +190,32 @@ def _work(attribution: Attribution, actions: _Actions) -> Ints:
         # What no activity covers is issuing, so that the sum is the recorded time.
         table[mine[1:], Activity.ISSUE] += (high - low) - table[mine[1:]].sum(axis=1)
     return table
+
+
+def _logged(timeline: Timeline, attribution: Attribution, actions: _Actions) -> Ints:
+    """Rows of each HostKind but annotations that began since the action before in the lane."""
+    host = timeline.host
+    table = np.zeros((len(actions.lane), 3), dtype=np.int64)
+    kinds = (HostKind.OPERATOR, HostKind.RUNTIME, HostKind.PYTHON)
+    for number, lane in enumerate(attribution.lanes):
+        mine = np.flatnonzero(actions.lane == number)
+        own = np.isin(host.thread, lane.threads)
+        for column, kind in enumerate(kinds):
+            begun = host.start[own & (host.kind == kind)]
+            upto = np.searchsorted(begun, actions.end[mine], side="right")
+            table[mine, column] = np.diff(upto, prepend=upto[:1])
+    return table
+
+
+def _activity(attribution: Attribution, actions: _Actions) -> Bytes:
+    """What the lane of each action was doing when it began."""
+    result = np.full(len(actions.lane), Activity.ISSUE, dtype=np.uint8)
+    for lane, work in enumerate(attribution.work):
+        mine = np.flatnonzero(actions.lane == lane)
+        if len(work.start):
+            at = np.searchsorted(work.start, actions.start[mine], side="right") - 1
+            result[mine] = work.activity[np.maximum(at, 0)]
+    return result
 
 
 def _issue_order(timeline: Timeline, actions: _Actions) -> tuple[Ints, Ints]:
@@ -363,7 +395,7 @@ def replace_rows(program: Program, keep: Flags) -> Program:
     per_row = ("row", "row_step", "stream", "duration", "latency", "gap", "dep_lag", "dep_kind")
     return msgspec.structs.replace(
         program,
-        **{name: getattr(program, name)[keep] for name in (*per_row, "issue")},
+        **{name: getattr(program, name)[keep] for name in (*per_row, "issue", "counts")},
         dep=dep,
         rows=before[program.rows],
         targets=alive_before[program.targets],

@@ -25,20 +25,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwave.model import DeviceInfo, Evidence, Finding, Floats, GpuKind, Ints
+from tailwave.model import Evidence, Finding, Floats, GpuKind, Ints
 from tailwave.rules.build import finding, percent, places, time
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.calls import direction, is_pageable
 from tailwave.timeline.case import Case
+from tailwave.timeline.link import link_speed
 
 CODE = "blocking-copy"
-
-# Bytes per microsecond that a x16 link of the chip's generation gives pinned copies: PCIe 3, 4, 5
-# (measured on an H200: 55 GB/s; the others in proportion to the link's signalling rate).
-_LINK_BY_MAJOR = {7: 13_000.0, 8: 26_000.0, 9: 55_000.0, 10: 55_000.0, 12: 55_000.0}
-_LINK_DEFAULT = 13_000.0
-# Smaller copies are dominated by latency and say nothing of the link's speed (bytes).
-_LARGE = 1 << 20
 
 
 def find(case: Case) -> Finding | None:
@@ -47,7 +41,7 @@ def find(case: Case) -> Finding | None:
     rows = _copies(case)
     if len(rows) == 0:
         return None
-    now, link = case.step_us, link_speed(case)
+    now, link = case.step_us, link_speed(case.timeline, case.device)
     needed = _needed(case, rows, link)
     after = max(now - exposed - held, needed)
     pageable = sum(is_pageable(case.name_of_gpu(int(row))) for row in rows)
@@ -65,22 +59,6 @@ def find(case: Case) -> Finding | None:
         evidence=_evidence(case, rows, exposed, held, link),
         remedies=("pinned-memory", "async-copy") if pageable else ("async-copy",),
     )
-
-
-def link_speed(case: Case) -> float:
-    """Bytes per microsecond of the host link: seen in the recording, else by the chip."""
-    gpu = case.timeline.gpu
-    names = np.array(["pinned" in name.lower() for name in case.timeline.names], dtype=bool)
-    rows = (gpu.kind == GpuKind.MEMCPY) & names[gpu.name] & (gpu.bytes >= _LARGE)
-    rows &= (gpu.device == case.device.index) & (gpu.end > gpu.start)
-    if rows.any():
-        return float(np.max(gpu.bytes[rows] / ((gpu.end - gpu.start)[rows] / 1e3)))
-    return typical_link(case.device)
-
-
-def typical_link(device: DeviceInfo) -> float:
-    """Bytes per microsecond that pinned copies reach on a chip of this generation."""
-    return _LINK_BY_MAJOR.get(device.compute_major, _LINK_DEFAULT)
 
 
 def _copies(case: Case) -> Ints:

@@ -127,6 +127,8 @@ def _held(case: Case) -> float:
 
 
 def _findings(case: Case, quality: Quality) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    if case.step_us <= 0:  # every event lasts 0 ns: there is no time to be divided
+        return (), ()
     found: list[Finding] = []
     withheld: list[str] = []
     for rule in RULES:

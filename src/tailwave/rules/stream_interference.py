@@ -31,7 +31,7 @@ from tailwave.model import Evidence, Finding, Ints
 from tailwave.rules.build import finding, heaviest, percent, short, time
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
-from tailwave.timeline.interference import streams_are_joined
+from tailwave.timeline.interference import most_delayed_stream, streams_are_joined
 
 CODE = "stream-interference"
 
@@ -66,14 +66,9 @@ def find(case: Case) -> Finding | None:
 
 def victim_rows(case: Case) -> Ints:
     """The step's rows of the stream that lost the most to other streams."""
-    gpu = case.timeline.gpu
     mine = np.flatnonzero(case.gpu_rows)
-    lost = case.interference.waited[mine] + case.interference.stretched[mine]
-    if not lost.any():
-        return mine[:0]
-    streams, inverse = np.unique(gpu.stream[mine], return_inverse=True)
-    worst = int(np.argmax(np.bincount(inverse, weights=lost)))
-    return np.asarray(mine[gpu.stream[mine] == streams[worst]], dtype=np.int64)
+    stream = most_delayed_stream(case.timeline, case.interference, mine)
+    return mine[case.timeline.gpu.stream[mine] == stream] if stream >= 0 else mine[:0]
 
 
 def host_waited_us(case: Case) -> float:

@@ -22,6 +22,7 @@ from tailwave.timeline.calls import direction
 from tailwave.timeline.hostwork import Activity, HostWork, host_work
 from tailwave.timeline.intervals import complement, overlap, union
 from tailwave.timeline.lanes import Lane, build_lanes
+from tailwave.timeline.launches import NOT_RECORDED, issued
 from tailwave.timeline.steps import Steps
 
 
@@ -96,16 +97,13 @@ def attribute(timeline: Timeline, steps: Steps, device: int) -> Attribution:
 
 def launch_latency(timeline: Timeline, rows: Ints) -> int:
     """Median time from launch call to start of the work that found the GPU idle (ns)."""
-    gpu, host = timeline.gpu, timeline.host
-    if len(rows) == 0:
-        return 0
+    gpu, call = timeline.gpu, issued(timeline)[rows]
     reach = np.maximum.accumulate(gpu.end[rows])
-    idle_since = np.concatenate([[np.iinfo(np.int64).min], reach[:-1]])
-    issued = np.where(gpu.launch[rows] >= 0, host.start[gpu.launch[rows]], np.iinfo(np.int64).min)
-    late = (issued > idle_since) & (gpu.start[rows] >= issued) & (gpu.launch[rows] >= 0)
+    idle_since = np.concatenate([[NOT_RECORDED], reach[:-1]])[: len(rows)]
+    late = (call > idle_since) & (gpu.start[rows] >= call)
     if not late.any():
         return 0
-    return int(np.median(gpu.start[rows][late] - issued[late]))
+    return int(np.median(gpu.start[rows][late] - call[late]))
 
 
 def _busy(timeline: Timeline, steps: Steps, rows: Ints) -> Ints:
@@ -146,12 +144,12 @@ def _charge(
                     continue
                 charges.append((step, cause, end - begin, row, -1))
                 continue
-            issued = int(host.start[launch])
-            in_flight = min(max(issued + latency - begin, 0), end - begin)
-            late = end - begin if issued > begin else in_flight
+            called = int(host.start[launch])
+            in_flight = min(max(called + latency - begin, 0), end - begin)
+            late = end - begin if called > begin else in_flight
             if late:
                 ledger = ledgers[int(host.thread[launch])]
-                charges += ledger.charge(step, late, issued, row, launch)
+                charges += ledger.charge(step, late, called, row, launch)
             if late < end - begin:
                 charges.append((step, Cause.LATENCY, end - begin - late, row, launch))
     return _pieces(charges)

@@ -29,11 +29,11 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
     (Call.WAIT, r"(Device|Stream|Event|Ctx|Context|Thread)Synchronize"),
     (Call.STREAM_WAIT, r"StreamWait(Event|Value)"),
     (Call.RECORD, r"EventRecord"),
-    (Call.LAUNCH, r"(Launch|GraphLaunch)"),
+    (Call.LAUNCH, r"(Launch(?!HostFunc)|GraphLaunch)"),
     (Call.COPY, r"(Memcpy|Memset)"),
     (
         Call.ALLOCATE,
-        r"(Malloc|Free|Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
+        r"(Malloc|Free|(Mem)?Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
     ),
 )
 _COMPILED = tuple(

@@ -214,6 +214,7 @@ class _Enclosing:
         self._host = host
         self._names = timeline.names
         self._operators = np.flatnonzero(mine & (host.kind == HostKind.OPERATOR))
+        self._operator_start = host.start[self._operators]
         kernels = gpu.launch[(gpu.kind == GpuKind.KERNEL) & (gpu.launch >= 0)]
         kernels = kernels[mine[kernels]]
         launched = gpu.launch[gpu.launch >= 0]
@@ -243,7 +244,7 @@ class _Enclosing:
     def _preparation(self, low: int, thread: int) -> int:
         """Move the start of a wait back over the operators that only prepare it."""
         host = self._host
-        position = int(np.searchsorted(host.start[self._operators], low))
+        position = int(np.searchsorted(self._operator_start, low))
         issued = int(np.searchsorted(self._any_issue, low))
         since = int(self._any_issue[issued - 1]) if issued else low
         for operator in self._operators[max(position - _PREPARATION, 0) : position]:

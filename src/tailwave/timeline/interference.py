@@ -15,6 +15,7 @@ import numpy as np
 from tailwave.model import Floats, GpuKind, HostKind, Ints, Timeline
 from tailwave.timeline.calls import Call, classify_all
 from tailwave.timeline.intervals import overlap, union
+from tailwave.timeline.launches import NOT_RECORDED, issued
 from tailwave.timeline.steps import Steps
 
 # A wait counts when other streams' kernels covered at least this share of it.
@@ -58,14 +59,14 @@ def interference(timeline: Timeline, device: int, latency: int) -> Interference:
 
 def _ready(timeline: Timeline, device: int, stream: int, rows: Ints, latency: int) -> Ints:
     """When each row's launch had arrived and the work before it in its stream was done."""
-    gpu, host = timeline.gpu, timeline.host
+    gpu, call = timeline.gpu, issued(timeline)[rows]
     own = np.flatnonzero((gpu.device == device) & (gpu.stream == stream))
     reach = np.maximum.accumulate(gpu.end[own])
     position = np.searchsorted(own, rows)
-    never = np.iinfo(np.int64).max
+    never = np.iinfo(np.int64).max // 2  # leaves room for arithmetic
     before = np.where(position > 0, reach[np.maximum(position - 1, 0)], -never)
     # Of work launched by an unrecorded call nothing is known: it counts as never waiting.
-    arrived = np.where(gpu.launch[rows] >= 0, host.start[gpu.launch[rows]] + latency, never)
+    arrived = np.where(call != NOT_RECORDED, call + latency, never)
     return np.maximum(before, arrived)
 
 
@@ -99,3 +100,12 @@ def streams_are_joined(timeline: Timeline, steps: Steps) -> bool:
     within = (host.start >= steps.host_start[0]) & (host.start < steps.host_end[-1])
     runtime = (host.kind == HostKind.RUNTIME) & within
     return bool((calls[host.name[runtime]] == Call.STREAM_WAIT).any())
+
+
+def most_delayed_stream(timeline: Timeline, seen: Interference, rows: Ints) -> int:
+    """Return the stream that lost the most to others among some rows; -1 if none lost anything."""
+    lost = seen.waited[rows] + seen.stretched[rows]
+    if not lost.any():
+        return -1
+    streams, inverse = np.unique(timeline.gpu.stream[rows], return_inverse=True)
+    return int(streams[np.argmax(np.bincount(inverse, weights=lost))])

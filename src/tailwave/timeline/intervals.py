@@ -49,7 +49,7 @@ def overlap(start: Ints, end: Ints, low: Ints, high: Ints) -> Ints:
 
 def complement(start: Ints, end: Ints, low: int, high: int) -> tuple[Ints, Ints]:
     """Gaps that disjoint, sorted intervals leave within ``[low, high)``."""
-    inside = (end > low) & (start < high)
+    inside = slice(np.searchsorted(end, low, side="right"), np.searchsorted(start, high))
     gap_start = np.concatenate([[low], np.minimum(end[inside], high)])
     gap_end = np.concatenate([np.maximum(start[inside], low), [high]])
     keep = gap_end > gap_start

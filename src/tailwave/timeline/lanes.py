@@ -20,11 +20,13 @@ _TAKE_TURNS = 0.05
 class Nesting(msgspec.Struct, frozen=True):
     """Operators and runtime calls of one thread, with who encloses whom.
 
-    ``row`` holds host rows sorted by start; ``depth``, ``parent`` and ``top`` are parallel to it
-    and index into it (parent -1 at the top).
+    ``row`` holds host rows sorted by start; the others are parallel to it. ``end`` is where the
+    row ends (ns), cut to its encloser's end: recorders round, and may let a call outlast the
+    operator that made it. ``parent`` and ``top`` index into ``row`` (parent -1 at the top).
     """
 
     row: Ints
+    end: Ints
     depth: Ints
     parent: Ints
     top: Ints
@@ -49,29 +51,22 @@ def nest(timeline: Timeline, thread: int) -> Nesting:
     host = timeline.host
     calls = (host.kind == HostKind.OPERATOR) | (host.kind == HostKind.RUNTIME)
     row = np.flatnonzero(calls & (host.thread == thread) & (host.end > host.start))
-    start, end = host.start[row], host.end[row]
-    index = np.arange(len(row))
-    # Every row that has ended by the start of row i began before it, so what is left encloses i.
-    depth = index - np.searchsorted(np.sort(end), start, side="right")
-    parent = np.full(len(row), -1, dtype=np.int64)
-    above = np.flatnonzero(depth == 0)
-    for level in range(1, int(depth.max(initial=0)) + 1):
-        here = np.flatnonzero(depth == level)
-        if len(above):
-            parent[here] = above[np.maximum(np.searchsorted(above, here) - 1, 0)]
-        above = here
-    outermost = np.flatnonzero(depth == 0)
-    if len(outermost):
-        top = outermost[np.maximum(np.searchsorted(outermost, index, side="right") - 1, 0)]
-    else:
-        top = index
-    return Nesting(row=row, depth=depth.astype(np.int64), parent=parent, top=top.astype(np.int64))
+    columns = np.zeros((4, len(row)), dtype=np.int64)
+    open_rows: list[tuple[int, int]] = []  # (index, end) of the calls around the present one
+    spans = zip(host.start[row].tolist(), host.end[row].tolist(), strict=True)
+    for index, (start, last) in enumerate(spans):
+        while open_rows and open_rows[-1][1] <= start:
+            open_rows.pop()
+        parent, limit = open_rows[-1] if open_rows else (-1, last)
+        end = min(last, limit)
+        open_rows.append((index, end))
+        columns[:, index] = end, len(open_rows) - 1, parent, open_rows[0][0]
+    return Nesting(row, *columns)
 
 
 def flatten(timeline: Timeline, nesting: Nesting) -> tuple[Ints, Ints, Ints]:
     """Cut a thread into segments: start, end, index of the innermost call in the nesting."""
-    start = timeline.host.start[nesting.row]
-    end = timeline.host.end[nesting.row]
+    start, end = timeline.host.start[nesting.row], nesting.end
     index = np.arange(len(start))
     moment = np.concatenate([end, start])
     leaf = np.concatenate([nesting.parent, index])

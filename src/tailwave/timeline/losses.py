@@ -15,7 +15,7 @@ from tailwave.timeline.residency import Residency
 
 # A kernel that does next to nothing is recorded as 1 to 2 us (H200, A100): no grid makes a
 # kernel faster than that (ns).
-_FLOOR_NS = 2_000
+FLOOR_NS = 2_000
 _COLLECTIVE = ("nccl", "rccl", "mscclkernel", "nvshmem")
 
 
@@ -40,7 +40,7 @@ def grid_losses(timeline: Timeline, fits: Residency, device: int, sm_count: int)
     if len(kernels) == 0 or not sm_count:
         return GridLosses(tail, small)
     duration = (gpu.end - gpu.start)[kernels]
-    alone = np.minimum(exclusive(timeline, device)[kernels], np.maximum(duration - _FLOOR_NS, 0))
+    alone = np.minimum(exclusive(timeline, device)[kernels], np.maximum(duration - FLOOR_NS, 0))
     waves = np.nan_to_num(fits.waves[kernels], nan=1.0)
     whole = np.ceil(np.maximum(waves, 1e-9))
     tail[kernels] = np.where(waves > 1.0, alone * (1.0 - waves / whole), 0.0)

@@ -162,7 +162,7 @@ def _before_launch(timeline: Timeline, notes: list[str]) -> float:
 def whole_steps(steps: Steps) -> tuple[Steps, tuple[str, ...]]:
     """Leave out a first or last step that the recorder cut; say so, and if steps are uneven."""
     notes: list[str] = []
-    work = np.array([(steps.gpu_step == i).sum() for i in range(len(steps))])
+    work = np.bincount(steps.gpu_step[steps.gpu_step >= 0], minlength=len(steps))
     first, last = 0, len(steps)
     if len(steps) >= _CUT_NEEDS_STEPS:
         usual = float(np.median(work))

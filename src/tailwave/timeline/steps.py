@@ -13,8 +13,9 @@ import re
 import msgspec
 import numpy as np
 
-from tailwave.model import HostKind, Ints, StepsSummary, Timeline
-from tailwave.timeline.intervals import union_of
+from tailwave.model import Flags, HostKind, Ints, StepsSummary, Timeline
+from tailwave.timeline.intervals import union
+from tailwave.timeline.launches import issued_in_order
 
 PROFILER_STEP = re.compile(r"ProfilerStep#?\s*\d+$")
 _NUMBER = re.compile(r"\d+")
@@ -25,6 +26,9 @@ _PERIOD_MATCH = 0.95
 _LONGEST_PERIOD_TRIES = 64
 # From so many times on, something repeats.
 _REPEATS = 2
+# Annotations may overlap by the recorder's rounding (ns).
+_ROUNDING_NS = 1_000
+_WHOLE_TRACE = "whole trace"
 # In place of a step: work launched before the first step, and after the last.
 BEFORE = -1
 AFTER = -2
@@ -78,11 +82,13 @@ def find_steps(timeline: Timeline, device: int | None = None) -> Steps:
     kernel sequence, the whole trace as one step. ``device`` limits the GPU work that decides when
     a step is complete; None takes every device.
     """
-    for find in (_by_profiler_step, _by_annotation, _by_kernel_period):
-        found = find(timeline)
-        if found is not None:
-            return _complete(timeline, found, device)
-    return _complete(timeline, _whole(timeline), device)
+    bounds = (
+        _by_profiler_step(timeline)
+        or _by_annotation(timeline)
+        or _by_kernel_period(timeline, device)
+        or _whole(timeline)
+    )
+    return _complete(timeline, bounds, device)
 
 
 def summarise(timeline: Timeline, steps: Steps, device: int | None = None) -> StepsSummary:
@@ -98,14 +104,22 @@ def summarise(timeline: Timeline, steps: Steps, device: int | None = None) -> St
 
 def gpu_busy(timeline: Timeline, steps: Steps, device: int | None = None) -> Ints:
     """Time in which work launched by each step ran on the GPU, overlaps counted once (ns)."""
+    gpu = timeline.gpu
+    rows = np.flatnonzero((steps.gpu_step >= 0) & _on(timeline, device))
+    rows = rows[np.argsort(steps.gpu_step[rows], kind="stable")]
+    bounds = np.searchsorted(steps.gpu_step[rows], np.arange(len(steps) + 1))
     busy = np.zeros(len(steps), dtype=np.int64)
     for step in range(len(steps)):
-        rows = steps.gpu_step == step
-        if device is not None:
-            rows &= timeline.gpu.device == device
-        start, end = union_of(timeline.gpu.start[rows], timeline.gpu.end[rows])
+        mine = rows[bounds[step] : bounds[step + 1]]
+        start, end = union(gpu.start[mine], gpu.end[mine])
         busy[step] = int((end - start).sum())
     return busy
+
+
+def _on(timeline: Timeline, device: int | None) -> Flags:
+    """Tell which GPU rows ran on a device; on any, for None."""
+    on_it = timeline.gpu.device == device
+    return np.ones(len(timeline.gpu), dtype=bool) if device is None else np.asarray(on_it)
 
 
 def _by_profiler_step(timeline: Timeline) -> _Bounds | None:
@@ -148,17 +162,17 @@ def _bounds(timeline: Timeline, wanted: np.ndarray, by: str) -> _Bounds | None:
     threads, counts = np.unique(host.thread[rows], return_counts=True)
     rows = rows[host.thread[rows] == threads[np.argmax(counts)]]
     start, end = host.start[rows], host.end[rows]
-    if (end[:-1] > start[1:]).any():
+    if (end[:-1] > start[1:] + _ROUNDING_NS).any():
         return None
     names = tuple(timeline.names[code] for code in host.name[rows])
     # What the host does between two annotations (the input pipeline, say) belongs to the first.
     return _Bounds(by, names, start, np.append(start[1:], end[-1]))
 
 
-def _by_kernel_period(timeline: Timeline) -> _Bounds | None:
+def _by_kernel_period(timeline: Timeline, device: int | None) -> _Bounds | None:
     """Find the shortest period of the kernel sequence, in order of launch."""
     gpu, host = timeline.gpu, timeline.host
-    rows = np.flatnonzero(gpu.launch >= 0)
+    rows = np.flatnonzero((gpu.launch >= 0) & _on(timeline, device))
     rows = rows[np.lexsort((gpu.start[rows], host.start[gpu.launch[rows]]))]
     codes = gpu.name[rows]
     period = kernel_period(codes)
@@ -210,23 +224,17 @@ def _whole(timeline: Timeline) -> _Bounds:
     starts = [int(table.start.min()) for table in (timeline.host, timeline.gpu) if len(table)]
     ends = [int(table.end.max()) for table in (timeline.host, timeline.gpu) if len(table)]
     low, high = (min(starts), max(ends)) if starts else (0, 0)
-    return _Bounds("whole trace", ("trace",), np.array([low]), np.array([high]))
+    return _Bounds(_WHOLE_TRACE, ("trace",), np.array([low]), np.array([high]))
 
 
 def _complete(timeline: Timeline, bounds: _Bounds, device: int | None) -> Steps:
     gpu, host_start, host_end = timeline.gpu, bounds.start, bounds.end
-    issued = np.where(gpu.launch >= 0, timeline.host.start[gpu.launch], np.iinfo(np.int64).min)
-    gpu_step = np.searchsorted(host_start, issued, side="right") - 1
-    gpu_step[issued >= host_end[-1]] = AFTER
-    own = np.ones(len(gpu), dtype=bool) if device is None else gpu.device == device
+    gpu_step, own = _step_of(timeline, bounds), _on(timeline, device)
     completion = host_end.copy()
-    for step in range(len(host_start)):
-        rows = own & (gpu_step == step)
-        if rows.any():
-            completion[step] = max(completion[step], int(gpu.end[rows].max()))
+    rows = own & (gpu_step >= 0)
+    np.maximum.at(completion, gpu_step[rows], gpu.end[rows])
     completion = np.maximum.accumulate(completion)
-    before = own & (gpu_step == BEFORE)
-    opened = max(int(host_start[0]), int(gpu.end[before].max()) if before.any() else 0)
+    opened = int(gpu.end[own & (gpu_step == BEFORE)].max(initial=host_start[0]))
     return Steps(
         by=bounds.by,
         names=bounds.names,
@@ -234,5 +242,14 @@ def _complete(timeline: Timeline, bounds: _Bounds, device: int | None) -> Steps:
         host_end=host_end,
         complete_from=np.concatenate([[min(opened, int(completion[0]))], completion[:-1]]),
         complete_to=completion,
-        gpu_step=gpu_step.astype(np.int64),
+        gpu_step=gpu_step,
     )
+
+
+def _step_of(timeline: Timeline, bounds: _Bounds) -> Ints:
+    """Give each GPU row the step in which it was issued."""
+    if bounds.by == _WHOLE_TRACE:
+        return np.zeros(len(timeline.gpu), dtype=np.int64)
+    issued = issued_in_order(timeline)
+    step = np.searchsorted(bounds.start, issued, side="right") - 1
+    return np.where(issued >= bounds.end[-1], AFTER, step).astype(np.int64)

@@ -1,0 +1,134 @@
+"""What-ifs on the host's side: graphs, no waits, no starvation, a faster host."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from tailwave.model import Flags, GpuKind, Ints
+from tailwave.replay.change import (
+    Change,
+    Changed,
+    in_steps,
+    issuer,
+    issues,
+    waits,
+    without_targets,
+    without_work,
+)
+from tailwave.replay.program import DEFAULT_LATENCY_NS, Program, replace_rows
+from tailwave.timeline.calls import Call, classify_all, direction
+from tailwave.timeline.case import Case
+from tailwave.timeline.hostwork import Activity
+
+# End of one node of a CUDA graph to the start of the next (ns). Graphed step less the busy time
+# of the eager one gave 220 to 510 ns in four models on an H200, CUDA 13.0.
+NODE_GAP_NS = 400
+# Host time of one cudaGraphLaunch (ns): H200, a few hundred nodes, not profiled.
+GRAPH_LAUNCH_NS = 10_000
+
+
+def cuda_graph(case: Case, program: Program) -> Changed:
+    """Replace the launches of each step by one graph launch.
+
+    A graph cannot hold a wait for the GPU, an allocation that stops the device or a copy of
+    pageable memory, so each of these cuts it in two. What stretches host work stays.
+    """
+    launching = issues(program) & in_steps(program)
+    breaks = (waits(program) | (program.mark >= 0)) & in_steps(program)
+    member = launching & ~breaks
+    segment = np.cumsum(breaks | (np.diff(program.lane, prepend=-1) != 0))
+    changed = without_work(program, in_steps(program), (Activity.ISSUE,))
+    hold = changed.hold.copy()
+    hold[member & (program.activity != Activity.STRETCHED)] = 0
+    # All rows of a graph arrive with its launch, so its cost to the host comes after the last.
+    hold[np.flatnonzero(member)[_lasts(segment[member])]] = GRAPH_LAUNCH_NS
+    changed = _as_graph(msgspec.structs.replace(changed, hold=hold), case, member)
+    return Changed(changed, _refused(case, program, breaks & waits(program)))
+
+
+def _lasts(values: Ints) -> Ints:
+    """Index of the last member of each run of equal values."""
+    return np.flatnonzero(np.diff(values, append=-1) != 0) if len(values) else values
+
+
+def _as_graph(program: Program, case: Case, member: Flags) -> Program:
+    """Let rows arrive with their graph's launch and follow each other by a node's gap."""
+    by = issuer(program)
+    graphed = (by >= 0) & member[by]
+    usual = case.attribution.launch_latency or DEFAULT_LATENCY_NS
+    return msgspec.structs.replace(
+        program,
+        latency=np.where(graphed, usual, program.latency),
+        gap=np.where(graphed, NODE_GAP_NS, program.gap),
+        dep_lag=np.where(graphed & (program.dep >= 0), NODE_GAP_NS, program.dep_lag),
+    )
+
+
+def _refused(case: Case, program: Program, cutting: Flags) -> tuple[str, ...]:
+    if not cutting.any():
+        return ()
+    rows = program.host_row[cutting]
+    names = sorted({case.name_of_host(int(row)) for row in rows if row >= 0})
+    per_step = int(cutting.sum()) / max(program.step_count, 1)
+    return (
+        f"a graph cannot hold {', '.join(names)}: {per_step:.0f} a step cut the step into pieces",
+    )
+
+
+def no_sync(case: Case, program: Program) -> Changed:
+    """Take away the waits within the steps, with the operators and copies that served them."""
+    host = case.timeline.host
+    calls = classify_all(case.timeline.names)
+    kind = np.where(program.host_row >= 0, calls[host.name[program.host_row]], np.uint8(Call.OTHER))
+    serving = in_steps(program) & (program.activity == Activity.SYNC)
+    waiting = in_steps(program) & np.isin(kind, (Call.WAIT, Call.ALLOCATE))
+    fetching = serving & (kind == Call.COPY)
+    changed = without_work(program, in_steps(program), (Activity.SYNC,))
+    changed = without_targets(changed, waiting | fetching)
+    hold = changed.hold.copy()
+    hold[serving | waiting] = 0
+    changed = msgspec.structs.replace(changed, hold=hold)
+    by = issuer(changed)
+    fetched = (by >= 0) & fetching[by] & _to_host(case, changed)
+    return Changed(replace_rows(changed, ~fetched))
+
+
+def _to_host(case: Case, program: Program) -> Flags:
+    names = np.array([direction(name) == "DtoH" for name in case.timeline.names], dtype=bool)
+    gpu = case.timeline.gpu
+    return np.asarray(
+        (gpu.kind[program.row] == GpuKind.MEMCPY) & names[gpu.name[program.row]], dtype=bool
+    )
+
+
+def fed(case: Case, program: Program) -> Changed:
+    """Take away the time in which the host issued nothing."""
+    del case
+    return Changed(without_work(program, in_steps(program), (Activity.STARVED,)))
+
+
+def unstretched(case: Case, program: Program) -> Changed:
+    """Take away the time by which host work was stretched."""
+    changed = without_work(program, in_steps(program), (Activity.STRETCHED,))
+    names = np.where(program.host_row >= 0, case.timeline.host.name[program.host_row], -1)
+    hold = changed.hold.copy()
+    for action in np.flatnonzero(in_steps(program) & (program.activity == Activity.STRETCHED)):
+        hold[action] = min(hold[action], int(np.median(hold[names == names[action]])))
+    return Changed(msgspec.structs.replace(changed, hold=hold))
+
+
+def host_speed(times: float) -> Change:
+    """Let the host issue ``times`` as fast; waiting and starving take as long as before."""
+
+    def change(case: Case, program: Program) -> Changed:
+        del case
+        work, hold = program.work.astype(np.float64), program.hold.astype(np.float64)
+        mine = in_steps(program)
+        work[mine, Activity.ISSUE] /= times
+        hold[mine & ~waits(program)] /= times
+        return Changed(
+            msgspec.structs.replace(program, work=work.astype(np.int64), hold=hold.astype(np.int64))
+        )
+
+    return change
