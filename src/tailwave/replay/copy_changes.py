@@ -60,7 +60,8 @@ def _moved(case: Case, program: Program) -> Flags:
     names = np.array([direction(name) == "HtoD" for name in case.timeline.names], dtype=bool)
     rows = program.row
     large = (gpu.kind[rows] == GpuKind.MEMCPY) & names[gpu.name[rows]]
-    return large & (gpu.bytes[rows] >= _WORTH_MOVING) & (program.row_step >= 0)
+    worth = gpu.bytes[rows] >= _WORTH_MOVING
+    return np.asarray(large & worth & (program.row_step >= 0), dtype=bool)
 
 
 def _call_time(program: Program, holding: Flags) -> int:

@@ -1,4 +1,4 @@
-"""What-ifs on the GPU's side: whole waves, other SM counts, partitions, merged and fused kernels."""
+"""What-ifs on the GPU's side: waves, SM counts, partitions, merged and fused kernels."""
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ _PARTITION_UNIT = 8
 def grid(case: Case, program: Program) -> Changed:
     """Make every wave whole: kernels lose their tails."""
     lost = case.losses.tail[program.row].astype(np.int64)
+    return Changed(msgspec.structs.replace(program, duration=program.duration - lost))
+
+
+def spread(case: Case, program: Program) -> Changed:
+    """Spread small grids over every SM: the most that splitting their work can bring."""
+    lost = case.losses.small[program.row].astype(np.int64)
     return Changed(msgspec.structs.replace(program, duration=program.duration - lost))
 
 
@@ -68,11 +74,11 @@ def sm_factors(case: Case, program: Program, count: int) -> tuple[Floats, tuple[
     kernel = gpu.kind[program.row] == GpuKind.KERNEL
     factor = np.where(kernel & (np.isfinite(waves) | by_chip), factor, 1.0)
     changed = factor != 1.0
-    notes = (
+    note = (
         f"regimes: {int((changed & ~by_chip).sum())} kernels by waves, "
-        f"{int((changed & by_chip).sum())} sized to the chip, {int((~changed).sum())} unaffected",
+        f"{int((changed & by_chip).sum())} sized to the chip, {int((~changed).sum())} unaffected"
     )
-    return factor, notes
+    return factor, (note,)
 
 
 def isolated(case: Case, program: Program) -> Changed:
@@ -108,7 +114,7 @@ def isolated(case: Case, program: Program) -> Changed:
 
 
 def partition_size(case: Case, rows: Ints) -> int:
-    """SMs that hold a stream's widest kernel at once, in whole units, a quarter of the chip at most."""
+    """SMs that hold a stream's widest kernel at once, in whole units, at most a quarter of all."""
     have = case.device.sm_count
     fits = case.residency.ctas_per_sm[rows]
     need = case.timeline.gpu.grid[rows] / np.where(np.isfinite(fits), fits, 1.0)

@@ -25,8 +25,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwave.model import Evidence, Finding, Floats, GpuKind, Ints
-from tailwave.rules.build import finding, percent, places, time
+from tailwave.model import Evidence, Finding, GpuKind, Ints
+from tailwave.replay.copy_changes import async_copy
+from tailwave.replay.forecast import Forecast
+from tailwave.rules.build import finding, gain, places, share_saved
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.calls import direction, is_pageable
 from tailwave.timeline.case import Case
@@ -35,27 +37,26 @@ from tailwave.timeline.link import link_speed
 CODE = "blocking-copy"
 
 
-def find(case: Case) -> Finding | None:
-    """Charge the step with exposed copies and what they held up, down to what the link needs."""
+def find(case: Case, forecast: Forecast) -> Finding | None:
+    """Compare the step with the same step when its copies are pinned and overlapped."""
     exposed, held = case.cause_us(Cause.COPY), case.cause_us(Cause.BLOCKED_COPY)
     rows = _copies(case)
-    if len(rows) == 0:
+    if len(rows) == 0 or exposed + held <= 0:
         return None
-    now, link = case.step_us, link_speed(case.timeline, case.device)
-    needed = _needed(case, rows, link)
-    after = max(now - exposed - held, needed)
+    link = link_speed(case.timeline, case.device)
+    after = forecast.after(async_copy).step_us
     pageable = sum(is_pageable(case.name_of_gpu(int(row))) for row in rows)
     claim = (
-        f"Copies hold up {percent((exposed + held) / now)} of each step"
+        f"Copies hold up {share_saved(forecast, after)} of each step"
         f"{f', {pageable} of {len(rows)} from pageable memory' if pageable else ''}; "
-        f"pinned and overlapped, {time(now)} would be {time(after)}."
+        f"pinned and overlapped, {gain(forecast, after)}."
     )
     return finding(
-        case,
+        forecast,
         code=CODE,
         title="Copies between host and GPU are on the critical path",
         claim=claim,
-        recoverable_us=now - after,
+        after_us=after,
         evidence=_evidence(case, rows, exposed, held, link),
         remedies=("pinned-memory", "async-copy") if pageable else ("async-copy",),
     )
@@ -67,13 +68,6 @@ def _copies(case: Case) -> Ints:
     rows = np.flatnonzero(case.gpu_rows & (gpu.kind == GpuKind.MEMCPY))
     crosses = [direction(case.name_of_gpu(int(row))) in ("HtoD", "DtoH") for row in rows]
     return rows[np.array(crosses, dtype=bool)] if len(rows) else rows
-
-
-def _needed(case: Case, rows: Ints, link: float) -> float:
-    """Time (us) that the link needs for the busier of its two directions."""
-    down = np.array([direction(case.name_of_gpu(int(row))) == "HtoD" for row in rows], dtype=bool)
-    size: Floats = np.maximum(case.timeline.gpu.bytes[rows], 0).astype(np.float64)
-    return float(max(size[down].sum(), size[~down].sum()) / link)
 
 
 def _evidence(case: Case, rows: Ints, exposed: float, held: float, link: float) -> list[Evidence]:

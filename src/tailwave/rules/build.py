@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tailwave.model import Evidence, Finding, HostKind, Ints, Severity
+from tailwave.replay.forecast import Forecast
 from tailwave.timeline.case import Case
 
 # Severity says how much of a step a cure brings back. The bounds only word the ranking, which
@@ -20,18 +21,18 @@ _FRAME_REACH = 400
 
 
 def finding(  # noqa: PLR0913 - one call words one whole finding, every part named
-    case: Case,
+    forecast: Forecast,
     *,
     code: str,
     title: str,
     claim: str,
-    recoverable_us: float,
+    after_us: float,
     evidence: Iterable[Evidence],
     remedies: tuple[str, ...],
 ) -> Finding | None:
     """Weigh a cause against the step; None when it is not worth a sentence."""
-    now = case.step_us
-    recoverable = min(max(recoverable_us, 0.0), now)
+    now = forecast.now_us
+    recoverable = now - min(max(after_us, 0.0), now)
     if now <= 0 or recoverable < _WORTH_SAYING * now:
         return None
     return Finding(
@@ -45,6 +46,16 @@ def finding(  # noqa: PLR0913 - one call words one whole finding, every part nam
         evidence=tuple(evidence),
         remedies=remedies,
     )
+
+
+def gain(forecast: Forecast, after_us: float) -> str:
+    """Word what a cure brings: "7.58 ms would be 0.46 ms"."""
+    return f"{time(forecast.now_us)} would be {time(min(after_us, forecast.now_us))}"
+
+
+def share_saved(forecast: Forecast, after_us: float) -> str:
+    """Word the share of the step that a cure brings back."""
+    return percent(max(forecast.now_us - after_us, 0.0) / forecast.now_us)
 
 
 def severity(share: float) -> Severity:

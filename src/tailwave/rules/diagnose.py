@@ -14,14 +14,18 @@ from tailwave.model import (
     Source,
     Timeline,
 )
+from tailwave.replay.forecast import Forecast, forecast
 from tailwave.rules import RULES, stream_interference
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case, build_case
+from tailwave.timeline.interference import streams_are_joined
 from tailwave.timeline.quality import Quality, assess, whole_steps, without_absurd
 from tailwave.timeline.steps import find_steps, summarise
 
 # Findings that blame idle GPU time on the host; they need a sound record of launches.
 _HOST_CAUSES = {"launch-bound", "host-sync", "host-starved", "host-contention"}
+# A profiler's cost below this share of the step is not worth a note.
+_SAME_STEP = 0.02
 _LABELS = {
     Cause.LAUNCH: ("launch-bound", "idle, waiting for launches"),
     Cause.SYNC: ("host-sync", "idle after the host waited"),
@@ -77,15 +81,16 @@ def diagnose_rank(timeline: Timeline) -> Diagnosis:
     device = busiest_device(timeline)
     steps, step_notes = whole_steps(find_steps(timeline, device.index))
     case = build_case(timeline, steps, device)
+    likely = forecast(case)
     notes = (*timeline.notes, *quality.notes, *step_notes, *_device_notes(timeline, device))
-    findings, withheld = _findings(case, quality)
+    findings, withheld = _findings(case, likely, quality)
     return Diagnosis(
         source=source,
         device=device,
         steps=summarise(timeline, steps, device.index),
         division=division(case),
         findings=findings,
-        notes=(*notes, *withheld),
+        notes=(*notes, *withheld, *_forecast_notes(likely)),
     )
 
 
@@ -122,20 +127,26 @@ def division(case: Case) -> tuple[Share, ...]:
 
 
 def _held(case: Case) -> float:
-    finding = stream_interference.find(case)
-    return 0.0 if finding is None else finding.recoverable_us
+    if streams_are_joined(case.timeline, case.steps):
+        return 0.0
+    waited = case.interference.waited[stream_interference.victim_rows(case)]
+    return float(waited.sum()) / 1e3
 
 
-def _findings(case: Case, quality: Quality) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+def _findings(
+    case: Case, likely: Forecast, quality: Quality
+) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     if case.step_us <= 0:  # every event lasts 0 ns: there is no time to be divided
         return (), ()
     found: list[Finding] = []
     withheld: list[str] = []
     for rule in RULES:
-        finding: Finding | None = rule.find(case)
+        finding: Finding | None = rule.find(case, likely)
         if finding is None:
             continue
-        if not quality.gpu_is_sound or (not quality.host_is_sound and finding.code in _HOST_CAUSES):
+        blames_host = finding.code in _HOST_CAUSES
+        sound = quality.gpu_is_sound and likely.sound
+        if not sound or (blames_host and not quality.host_is_sound):
             withheld.append(finding.code)
         else:
             found.append(finding)
@@ -144,6 +155,27 @@ def _findings(case: Case, quality: Quality) -> tuple[tuple[Finding, ...], tuple[
         return tuple(found), ()
     note = f"Withheld, because the recording is not sound enough: {', '.join(withheld)}."
     return tuple(found), (note,)
+
+
+def _forecast_notes(likely: Forecast) -> tuple[str, ...]:
+    """Say what the step likely takes without the profiler, or why that cannot be said."""
+    if not likely.sound:
+        return (
+            (
+                f"Replaying the recording misses its steps by {likely.identity_error:.0%} "
+                "(dependencies that were not recorded), so no gain can be predicted."
+            ),
+        )
+    recorded, now = likely.recorded_us, likely.now_us
+    if recorded - now < _SAME_STEP * recorded:
+        return ()
+    return (
+        (
+            f"Findings count from {now / 1e3:.2f} ms a step ({likely.low_us / 1e3:.2f} to "
+            f"{likely.high_us / 1e3:.2f}), the likely time without the profiler; recorded were "
+            f"{recorded / 1e3:.2f} ms."
+        ),
+    )
 
 
 def _device_notes(timeline: Timeline, device: DeviceInfo) -> tuple[str, ...]:

@@ -29,7 +29,9 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Evidence, Finding
-from tailwave.rules.build import finding, heaviest, percent, time
+from tailwave.replay.forecast import Forecast
+from tailwave.replay.host_changes import unstretched
+from tailwave.rules.build import finding, gain, heaviest, share_saved, time
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
@@ -37,23 +39,25 @@ from tailwave.timeline.hostwork import Activity
 CODE = "host-contention"
 
 
-def find(case: Case) -> Finding | None:
-    """Charge the step with idle time that follows stretched host work."""
+def find(case: Case, forecast: Forecast) -> Finding | None:
+    """Compare the step with the same step when no host work is stretched."""
     lost = case.cause_us(Cause.CONTENTION)
-    now = case.step_us
+    if lost <= 0:
+        return None
+    after = forecast.after(unstretched).step_us
     labels, lengths = _stretched(case)
     claim = (
         f"Host work is stretched {len(lengths)} times in a step (longest "
-        f"{time(max(lengths, default=0.0))}) and the GPU idles {percent(lost / now)} of it; "
-        f"unstretched, {time(now)} would be {time(now - lost)}."
+        f"{time(max(lengths, default=0.0))}), for which the GPU idles "
+        f"{share_saved(forecast, after)} of it; unstretched, {gain(forecast, after)}."
     )
     worst = heaviest(labels, lengths)
     return finding(
-        case,
+        forecast,
         code=CODE,
         title="Host calls take far longer than the same calls elsewhere",
         claim=claim,
-        recoverable_us=lost,
+        after_us=after,
         evidence=[
             Evidence("GPU idle after stretched host work", lost, "us"),
             Evidence("stretched pieces of host work", float(len(lengths)), "count"),

@@ -26,7 +26,9 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Evidence, Finding, HostKind
-from tailwave.rules.build import finding, heaviest, percent, place_of, time
+from tailwave.replay.forecast import Forecast
+from tailwave.replay.host_changes import fed
+from tailwave.rules.build import finding, gain, heaviest, place_of, share_saved, time
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
@@ -38,20 +40,22 @@ CODE = "host-starved"
 _FRAME_MARGIN = 0.1
 
 
-def find(case: Case) -> Finding | None:
-    """Charge the step with idle time in which the host issued nothing."""
+def find(case: Case, forecast: Forecast) -> Finding | None:
+    """Compare the step with the same step when the host never stops to issue."""
     lost = case.cause_us(Cause.STARVED)
-    now = case.step_us
+    if lost <= 0:
+        return None
+    after = forecast.after(fed).step_us
     claim = (
-        f"The GPU idles {percent(lost / now)} of each step because the host issues nothing "
-        f"({_what(case)}); fed in time, {time(now)} would be {time(now - lost)}."
+        f"The GPU idles {share_saved(forecast, after)} of each step because the host issues "
+        f"nothing ({_what(case)}); fed in time, {gain(forecast, after)}."
     )
     return finding(
-        case,
+        forecast,
         code=CODE,
         title="The host does something else while the GPU has nothing to do",
         claim=claim,
-        recoverable_us=lost,
+        after_us=after,
         evidence=[Evidence("GPU idle while the host issued nothing", lost, "us"), *_pauses(case)],
         remedies=("prefetch", "gpu-preprocessing"),
     )

@@ -26,34 +26,38 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Evidence, Finding
-from tailwave.rules.build import finding, heaviest, operator_of, percent, places, time
+from tailwave.replay.forecast import Forecast
+from tailwave.replay.host_changes import no_sync
+from tailwave.rules.build import finding, gain, heaviest, operator_of, places, share_saved
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 
 CODE = "host-sync"
 
 
-def find(case: Case) -> Finding | None:
-    """Charge the step with the idle time that follows waits of the host."""
+def find(case: Case, forecast: Forecast) -> Finding | None:
+    """Compare the step with the same step without its waits."""
     lost = case.cause_us(Cause.SYNC)
+    if lost <= 0:
+        return None
+    after = forecast.after(no_sync).step_us
     pieces = case.attribution.pieces
     mine = (pieces.step == case.step) & (pieces.cause == Cause.SYNC)
     rows, ns = pieces.host_row[mine], pieces.ns[mine]
     waits = len(np.unique(rows))
-    now = case.step_us
     claim = (
-        f"The host waits for the GPU {_times(waits)} a step, and the GPU then idles "
-        f"{percent(lost / now)} of it; without the waits {time(now)} would be {time(now - lost)}."
+        f"The host waits for the GPU {_times(waits)} a step, and the GPU then waits for the host "
+        f"{share_saved(forecast, after)} of it; without the waits {gain(forecast, after)}."
     )
     worst = heaviest((_label(case, int(row)) for row in rows), ns / 1e3)
     evidence = [Evidence("GPU idle after the host had waited", lost, "us")]
     evidence += [Evidence(f"idle after {label}", us, "us") for label, us, _ in worst]
     return finding(
-        case,
+        forecast,
         code=CODE,
         title="The host stops to wait for the GPU",
         claim=claim,
-        recoverable_us=lost,
+        after_us=after,
         evidence=evidence + places(case, np.unique(rows)),
         remedies=("remove-sync",),
     )

@@ -10,9 +10,9 @@ How it is found:
     A gap on the GPU ends when a kernel starts. If that kernel's launch call began only after the
     GPU had run dry, the host was late. What the host lost by waiting, copying, starving or being
     stretched is charged to those causes first; the rest, spent in operators, launch calls and the
-    interpreter between them, is this finding. The time after the cure is the GPU's busy time plus
-    a gap per graph node (0.4 us, measured on an H200), plus one graph launch for each wait for the
-    GPU that stays in the step, since a graph cannot hold one.
+    interpreter between them, is this finding. The time after the cure comes from a replay in which
+    each step is one graph launch and its kernels follow each other by a node's gap (0.4 us,
+    measured on an H200). Waits for the GPU stay and cut the graph, since it cannot hold one.
 
 What cures it:
     cuda-graph: record the step once, replay it with one launch (torch.cuda.graph,
@@ -30,48 +30,38 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Evidence, Finding
-from tailwave.rules.build import finding, heaviest, operator_of, percent, places, time
+from tailwave.replay.forecast import Forecast
+from tailwave.replay.host_changes import cuda_graph
+from tailwave.rules.build import finding, gain, heaviest, operator_of, places, share_saved
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 
 CODE = "launch-bound"
 
-# Time from the end of one node of a CUDA graph to the start of the next: 0.22 to 0.51 us in four
-# models on an H200 with CUDA 13.0, by graphed step less the busy time of the eager one.
-NODE_GAP_US = 0.4
 _OPTIMISER = "Optimizer.step"
 
 
-def find(case: Case) -> Finding | None:
-    """Charge the step with what the GPU waited for issuing, less what a graph would still cost."""
+def find(case: Case, forecast: Forecast) -> Finding | None:
+    """Compare the step with the same step issued as CUDA graphs."""
     waited = case.cause_us(Cause.LAUNCH)
     nodes = int(case.gpu_rows.sum())
-    # In a graph every node pays the same gap, whatever gap it had when launched in time.
-    left = nodes * NODE_GAP_US + _segments(case) * case.attribution.launch_latency / 1e3
-    recoverable = min(waited + case.cause_us(Cause.LATENCY) - left, waited)
-    now, after = case.step_us, case.step_us - recoverable
-    if nodes == 0:
+    if waited <= 0 or nodes == 0:
         return None
+    outlook = forecast.after(cuda_graph)
     claim = (
-        f"The GPU waits for launches {percent(waited / now)} of each step; the step's {nodes} "
-        f"launches as one CUDA graph would bring {time(now)} to {time(after)}."
+        f"The GPU waits for launches {share_saved(forecast, outlook.step_us)} of each step; with "
+        f"its {nodes} launches as {'CUDA graphs' if outlook.notes else 'one CUDA graph'} "
+        f"{gain(forecast, outlook.step_us)}."
     )
     return finding(
-        case,
+        forecast,
         code=CODE,
         title="The host issues work more slowly than the GPU runs it",
         claim=claim,
-        recoverable_us=recoverable,
-        evidence=_evidence(case, waited, nodes),
+        after_us=outlook.step_us,
+        evidence=[*_evidence(case, waited, nodes), *(Evidence(note) for note in outlook.notes)],
         remedies=_remedies(case),
     )
-
-
-def _segments(case: Case) -> int:
-    """Waits for the GPU within the step: each cuts the graph in two."""
-    pieces = case.attribution.pieces
-    mine = (pieces.step == case.step) & (pieces.cause == Cause.SYNC)
-    return len(np.unique(pieces.host_row[mine]))
 
 
 def _evidence(case: Case, waited: float, nodes: int) -> list[Evidence]:

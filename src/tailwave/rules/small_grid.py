@@ -24,19 +24,21 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Evidence, Finding
-from tailwave.rules.build import finding, heaviest, percent, short, time
+from tailwave.replay.forecast import Forecast
+from tailwave.replay.gpu_changes import spread
+from tailwave.rules.build import finding, gain, heaviest, share_saved, short
 from tailwave.timeline.case import Case
 
 CODE = "small-grid"
 
 
-def find(case: Case) -> Finding | None:
-    """Charge the step with the SMs that its small grids leave idle."""
+def find(case: Case, forecast: Forecast) -> Finding | None:
+    """Compare the step with the same step when its small grids use every SM."""
     rows = np.flatnonzero(case.gpu_rows & (case.losses.small > 0))
     if len(rows) == 0:
         return None
     lost = float(case.losses.small[rows].sum()) / 1e3
-    now = case.step_us
+    after = forecast.after(spread).step_us
     gpu = case.timeline.gpu
     typical = int(np.median(gpu.grid[rows]))
     worst = heaviest(
@@ -44,15 +46,15 @@ def find(case: Case) -> Finding | None:
     )
     claim = (
         f"{len(rows)} kernels a step have fewer CTAs than the GPU has SMs (typically {typical} "
-        f"on {case.device.sm_count}); spread over all SMs, {time(now)} would be at best "
-        f"{time(now - lost)} ({percent(lost / now)} less)."
+        f"on {case.device.sm_count}); spread over all SMs, at best {gain(forecast, after)} "
+        f"({share_saved(forecast, after)} less)."
     )
     return finding(
-        case,
+        forecast,
         code=CODE,
         title="Grids too small for the chip leave SMs idle",
         claim=claim,
-        recoverable_us=lost,
+        after_us=after,
         evidence=[
             Evidence("lost to idle SMs, at most", lost, "us"),
             Evidence("kernels concerned", float(len(rows)), "count"),

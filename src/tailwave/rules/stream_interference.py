@@ -9,8 +9,8 @@ How it is found:
     A kernel is ready when its launch has reached the GPU and its stream is free. Waiting while
     kernels of other streams run, and running longer than the same kernel does alone, is the time
     lost. It counts only when nothing in the step joins the streams (no stream waits for an
-    event), for else the step needs the other work too, and no more than the time for which the
-    host waited for the GPU.
+    event), for else the step needs the other work too. The time after the cure comes from a
+    replay in which the stream waits for nobody else's kernels and runs on a partition.
 
 What cures it:
     partition: SMs of its own for the latency-critical stream (a green context); measured on an
@@ -28,16 +28,17 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Evidence, Finding, Ints
-from tailwave.rules.build import finding, heaviest, percent, short, time
+from tailwave.replay.forecast import Forecast
+from tailwave.replay.gpu_changes import isolated
+from tailwave.rules.build import finding, gain, heaviest, share_saved, short
 from tailwave.timeline.case import Case
-from tailwave.timeline.hostwork import Activity
 from tailwave.timeline.interference import most_delayed_stream, streams_are_joined
 
 CODE = "stream-interference"
 
 
-def find(case: Case) -> Finding | None:
-    """Charge the step with what its most delayed stream lost to the others."""
+def find(case: Case, forecast: Forecast) -> Finding | None:
+    """Compare the step with the same step when its most delayed stream has SMs of its own."""
     if streams_are_joined(case.timeline, case.steps):
         return None
     rows = victim_rows(case)
@@ -45,21 +46,20 @@ def find(case: Case) -> Finding | None:
         return None
     waited = float(case.interference.waited[rows].sum()) / 1e3
     stretched = float(case.interference.stretched[rows].sum()) / 1e3
-    now = case.step_us
-    recoverable = min(waited + stretched, host_waited_us(case))
+    outlook = forecast.after(isolated)
     stream = int(case.timeline.gpu.stream[rows[0]])
     claim = (
-        f"Kernels of stream {stream} are held up {percent((waited + stretched) / now)} of each "
-        f"step by other streams' kernels; on SMs of their own {time(now)} would be about "
-        f"{time(now - recoverable)}."
+        f"Kernels of stream {stream} are held up by other streams' kernels for "
+        f"{share_saved(forecast, outlook.step_us)} of each step; on SMs of their own "
+        f"{gain(forecast, outlook.step_us)}."
     )
     return finding(
-        case,
+        forecast,
         code=CODE,
         title="Another stream holds the SMs",
         claim=claim,
-        recoverable_us=recoverable,
-        evidence=_evidence(case, rows, waited, stretched),
+        after_us=outlook.step_us,
+        evidence=[*_evidence(case, rows, waited, stretched), *map(Evidence, outlook.notes)],
         remedies=("partition",),
     )
 
@@ -69,16 +69,6 @@ def victim_rows(case: Case) -> Ints:
     mine = np.flatnonzero(case.gpu_rows)
     stream = most_delayed_stream(case.timeline, case.interference, mine)
     return mine[case.timeline.gpu.stream[mine] == stream] if stream >= 0 else mine[:0]
-
-
-def host_waited_us(case: Case) -> float:
-    """Time of the step that the host waited for the GPU (us): what a faster GPU can give back."""
-    low, high = case.steps.host_start[case.step], case.steps.host_end[case.step]
-    total = 0
-    for work in case.attribution.work:
-        mine = (work.activity == Activity.SYNC) & (work.start >= low) & (work.start < high)
-        total += int((work.end - work.start)[mine].sum())
-    return total / 1e3
 
 
 def _evidence(case: Case, rows: Ints, waited: float, stretched: float) -> list[Evidence]:

@@ -26,32 +26,34 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Evidence, Finding
-from tailwave.rules.build import finding, percent, short, time
+from tailwave.replay.forecast import Forecast
+from tailwave.replay.gpu_changes import grid
+from tailwave.rules.build import finding, gain, share_saved, short
 from tailwave.timeline.case import Case
 
 CODE = "wave-tail"
 
 
-def find(case: Case) -> Finding | None:
-    """Charge the step with the part-filled last waves of its kernels."""
+def find(case: Case, forecast: Forecast) -> Finding | None:
+    """Compare the step with the same step when every wave is whole."""
     rows = np.flatnonzero(case.gpu_rows & (case.losses.tail > 0))
     if len(rows) == 0:
         return None
     lost = float(case.losses.tail[rows].sum()) / 1e3
     worst = int(rows[np.argmax(case.losses.tail[rows])])
-    now = case.step_us
+    after = forecast.after(grid).step_us
     gpu, fits = case.timeline.gpu, case.residency
     claim = (
-        f"Part-filled last waves cost up to {percent(lost / now)} of each step; the worst kernel "
-        f"has {gpu.grid[worst]} CTAs where {_wave(case, worst)} make a wave. With whole waves "
-        f"{time(now)} would be {time(now - lost)}."
+        f"Part-filled last waves cost up to {share_saved(forecast, after)} of each step; the worst "
+        f"kernel has {gpu.grid[worst]} CTAs where {_wave(case, worst)} make a wave. With whole "
+        f"waves {gain(forecast, after)}."
     )
     return finding(
-        case,
+        forecast,
         code=CODE,
         title="The last wave of CTAs leaves most SMs idle",
         claim=claim,
-        recoverable_us=lost,
+        after_us=after,
         evidence=[
             Evidence("lost in part-filled waves", lost, "us"),
             Evidence("kernels concerned", float(len(rows)), "count"),

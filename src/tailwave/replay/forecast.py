@@ -1,0 +1,84 @@
+"""What a step takes without the profiler, and what it would take under a change.
+
+Every figure that a finding quotes comes from here: the recording is compiled into a program, the
+profiler's own cost is taken off, and changes are run on what remains.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from tailwave.replay.change import Change
+from tailwave.replay.engine import run
+from tailwave.replay.overhead import Overhead, unprofiled
+from tailwave.replay.program import Program, compile_program
+from tailwave.timeline.case import Case
+
+# A replay that does not give the recorded step back within this share is not to be trusted.
+IDENTITY_TOLERANCE = 0.05
+
+
+class Outlook(msgspec.Struct, frozen=True):
+    """What a change would bring: the step after it (us), and what the change assumed."""
+
+    step_us: float
+    notes: tuple[str, ...]
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """A case that can be run again.
+
+    ``now_us`` is the likely step time without the profiler, ``low_us`` to ``high_us`` its range;
+    ``recorded_us`` the recorded one. ``identity_error`` is the worst relative error of any step
+    when the recording is replayed unchanged.
+    """
+
+    case: Case
+    recorded: Program
+    likely: Program
+    recorded_us: float
+    now_us: float
+    low_us: float
+    high_us: float
+    identity_error: float
+    overhead: Overhead
+
+    @property
+    def sound(self) -> bool:
+        """Whether the replay reproduces the recording, so that its predictions mean something."""
+        return self.identity_error <= IDENTITY_TOLERANCE
+
+    def after(self, *changes: Change) -> Outlook:
+        """Run the likely program under some changes, one upon the other."""
+        program, notes = self.changed(*changes)
+        return Outlook(run(program).step_us, notes)
+
+    def changed(self, *changes: Change) -> tuple[Program, tuple[str, ...]]:
+        """Apply changes to the likely program without running it."""
+        program = self.likely
+        notes: tuple[str, ...] = ()
+        for change in changes:
+            changed = change(self.case, program)
+            program, notes = changed.program, (*notes, *changed.notes)
+        return program, notes
+
+
+def forecast(case: Case) -> Forecast:
+    """Prepare a case for what-ifs."""
+    recorded = compile_program(case.timeline, case.steps, case.attribution)
+    replayed = run(recorded)
+    length = np.maximum(case.steps.duration, 1)
+    error = float(np.max(np.abs(replayed.step - case.steps.duration) / length))
+    overhead = unprofiled(case, recorded)
+    return Forecast(
+        case=case,
+        recorded=recorded,
+        likely=overhead.likely,
+        recorded_us=replayed.step_us,
+        now_us=run(overhead.likely).step_us,
+        low_us=run(overhead.fastest).step_us,
+        high_us=run(overhead.slowest).step_us,
+        identity_error=error,
+        overhead=overhead,
+    )
