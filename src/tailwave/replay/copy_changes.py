@@ -61,7 +61,8 @@ def _moved(case: Case, program: Program) -> Flags:
     rows = program.row
     large = (gpu.kind[rows] == GpuKind.MEMCPY) & names[gpu.name[rows]]
     worth = gpu.bytes[rows] >= _WORTH_MOVING
-    return np.asarray(large & worth & (program.row_step >= 0), dtype=bool)
+    issued = (program.row_step >= 0) & (issuer(program) >= 0)
+    return np.asarray(large & worth & issued, dtype=bool)
 
 
 def _call_time(program: Program, holding: Flags) -> int:

@@ -18,6 +18,7 @@ from tailwave.timeline.attribution import Attribution
 from tailwave.timeline.calls import Call, classify_all
 from tailwave.timeline.hostwork import Activity
 from tailwave.timeline.intervals import overlap
+from tailwave.timeline.launches import issued
 from tailwave.timeline.steps import Steps
 
 # Launch to start on an idle GPU when the recording never shows it (ns): H200, profiled and not,
@@ -112,7 +113,9 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         return_inverse=True,
     )[1].ravel()
     gpu_step = steps.gpu_step[order]
-    first = np.searchsorted(steps.host_start, actions.start, side="right") - 1
+    step = np.searchsorted(steps.host_start, actions.start, side="right") - 1
+    # The work before the last boundary is the last step's; what follows it is no step's.
+    step[(actions.start >= steps.host_end[-1]) & (actions.mark < 0)] = len(steps)
     return Program(
         lane=actions.lane,
         work=_work(attribution, actions),
@@ -123,7 +126,7 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         target_row=target_row,
         target_lag=target_lag,
         mark=actions.mark,
-        step=first,
+        step=step,
         host_row=actions.host_row,
         activity=_activity(attribution, actions),
         lane_start=_lane_starts(actions, len(attribution.lanes)),
@@ -227,7 +230,9 @@ def _issue_order(timeline: Timeline, actions: _Actions) -> tuple[Ints, Ints]:
     rank[by_time] = np.arange(len(by_time))
     calls = actions.host_row >= 0
     action_of[actions.host_row[calls]] = rank[calls]
-    issued_by = np.where(gpu.launch >= 0, action_of[gpu.launch], -1)
+    known = gpu.launch >= 0
+    issued_by = np.full(len(gpu), -1, dtype=np.int64)
+    issued_by[known] = action_of[gpu.launch[known]]
     order = np.lexsort((gpu.start, issued_by))
     issued_by = issued_by[order]
     low = np.searchsorted(issued_by, rank, side="left")
@@ -241,7 +246,7 @@ def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints,
     The row waited for is the last to have ended when the call returned, among those issued
     before the call returned. A call that found its work done keeps it as a target.
     """
-    gpu, host = timeline.gpu, timeline.host
+    gpu = timeline.gpu
     calls = classify_all(timeline.names)
     hold = actions.end - actions.start
     bounds = np.zeros((len(actions.lane), 2), dtype=np.int64)
@@ -249,13 +254,13 @@ def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints,
     lags: list[int] = []
     by_end = np.argsort(gpu.end, kind="stable")
     ends = gpu.end[by_end]
-    issue = np.where(gpu.launch >= 0, host.start[gpu.launch], _NEVER)
-    issued = np.sort(issue)
+    issue = issued(timeline)
+    in_order = np.sort(issue)
     for index, (start, end, row) in enumerate(
         zip(actions.start.tolist(), actions.end.tolist(), actions.host_row.tolist(), strict=True)
     ):
         bounds[index, 0] = len(rows)
-        if row >= 0 and _may_hold(timeline, calls, row, start, end, ends, issued):
+        if row >= 0 and _may_hold(timeline, calls, row, start, end, ends, in_order):
             target = _last_done(by_end, ends, issue, start, end)
             if target >= 0:
                 finished = int(gpu.end[target])
@@ -300,15 +305,15 @@ class _Timing(msgspec.Struct, frozen=True):
 
 def _timing(timeline: Timeline, attribution: Attribution, order: Ints, position: Ints) -> _Timing:
     """Split each row's recorded start into what it waited for."""
-    gpu, host = timeline.gpu, timeline.host
+    gpu = timeline.gpu
     start = gpu.start[order]
     known = gpu.launch[order] >= 0
-    issued = np.where(known, host.start[gpu.launch[order]], start)
+    called = np.where(known, issued(timeline)[order], start)
     before = _stream_predecessor_end(timeline, order)
     usual = attribution.launch_latency or DEFAULT_LATENCY_NS
-    queued = issued + usual <= before
+    queued = called + usual <= before
     since_before = start - before
-    since_issue = start - issued
+    since_issue = start - called
     switching = since_before[queued & (since_before >= 0) & (since_before < _UNEXPLAINED_NS)]
     usual_gap = int(np.median(switching)) if len(switching) else 0
     latency = np.where(queued, np.minimum(usual, np.maximum(since_issue, 0)), since_issue)
@@ -316,7 +321,7 @@ def _timing(timeline: Timeline, attribution: Attribution, order: Ints, position:
     dep = np.full(len(order), -1, dtype=np.int64)
     lag = np.zeros(len(order), dtype=np.int64)
     kind = np.zeros(len(order), dtype=np.uint8)
-    waited = start - np.maximum(before, issued + usual)
+    waited = start - np.maximum(before, called + usual)
     finder = _DependencyFinder(timeline, position)
     for index in np.flatnonzero(known & (waited > _UNEXPLAINED_NS)):
         found, why = finder.find(int(order[index]), int(start[index] - waited[index]))

@@ -55,7 +55,8 @@ def gain(forecast: Forecast, after_us: float) -> str:
 
 def share_saved(forecast: Forecast, after_us: float) -> str:
     """Word the share of the step that a cure brings back."""
-    return percent(max(forecast.now_us - after_us, 0.0) / forecast.now_us)
+    saved = max(forecast.now_us - after_us, 0.0)
+    return percent(saved / forecast.now_us if saved else 0.0)
 
 
 def severity(share: float) -> Severity:
@@ -71,6 +72,11 @@ def time(us: float) -> str:
     if us < 1000:  # noqa: PLR2004 - the unit changes at a thousand
         return f"{us:.0f} us" if us >= 10 else f"{us:.1f} us"  # noqa: PLR2004
     return f"{us / 1e3:.1f} ms" if us >= 10_000 else f"{us / 1e3:.2f} ms"  # noqa: PLR2004
+
+
+def times(count: int) -> str:
+    """Word how often something happened."""
+    return "once" if count == 1 else f"{count} times"
 
 
 def percent(share: float) -> str:

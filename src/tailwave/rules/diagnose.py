@@ -81,8 +81,11 @@ def diagnose_rank(timeline: Timeline) -> Diagnosis:
     device = busiest_device(timeline)
     steps, step_notes = whole_steps(find_steps(timeline, device.index))
     case = build_case(timeline, steps, device)
-    likely = forecast(case)
     notes = (*timeline.notes, *quality.notes, *step_notes, *_device_notes(timeline, device))
+    if case.step_us <= 0:
+        note = "The usual step lasts 0 ns: there is no time to be divided."
+        return Diagnosis(source, device, None, (), (), (*notes, note))
+    likely = forecast(case)
     findings, withheld = _findings(case, likely, quality)
     return Diagnosis(
         source=source,
@@ -136,8 +139,6 @@ def _held(case: Case) -> float:
 def _findings(
     case: Case, likely: Forecast, quality: Quality
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
-    if case.step_us <= 0:  # every event lasts 0 ns: there is no time to be divided
-        return (), ()
     found: list[Finding] = []
     withheld: list[str] = []
     for rule in RULES:

@@ -31,7 +31,7 @@ import numpy as np
 from tailwave.model import Evidence, Finding
 from tailwave.replay.forecast import Forecast
 from tailwave.replay.host_changes import unstretched
-from tailwave.rules.build import finding, gain, heaviest, share_saved, time
+from tailwave.rules.build import finding, gain, heaviest, share_saved, time, times
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
@@ -61,7 +61,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         evidence=[
             Evidence("GPU idle after stretched host work", lost, "us"),
             Evidence("stretched pieces of host work", float(len(lengths)), "count"),
-            *(Evidence(f"{label}, {n} times", us, "us") for label, us, n in worst),
+            *(Evidence(f"{label}, {times(n)}", us, "us") for label, us, n in worst),
         ],
         remedies=("free-the-gil", "pin-cores", "cuda-graph"),
     )

@@ -28,7 +28,7 @@ import numpy as np
 from tailwave.model import Evidence, Finding, HostKind
 from tailwave.replay.forecast import Forecast
 from tailwave.replay.host_changes import fed
-from tailwave.rules.build import finding, gain, heaviest, place_of, share_saved, time
+from tailwave.rules.build import finding, gain, heaviest, place_of, share_saved, time, times
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
@@ -90,7 +90,7 @@ def _what(case: Case) -> str:
 def _pauses(case: Case) -> list[Evidence]:
     found = _starved(case)
     totals = heaviest((label for label, _, _ in found), (us for _, us, _ in found))
-    evidence = [Evidence(f"host in {label}, {n} times", us, "us") for label, us, n in totals]
+    evidence = [Evidence(f"host in {label}, {times(n)}", us, "us") for label, us, n in totals]
     frames = {place_of(case, row) for _, _, row in found[:3]} - {""}
     return evidence + [Evidence(f"last call before it from {frame}") for frame in sorted(frames)]
 

@@ -25,12 +25,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwave.model import Evidence, Finding
+from tailwave.model import Evidence, Finding, Ints
+from tailwave.replay.change import waits
 from tailwave.replay.forecast import Forecast
 from tailwave.replay.host_changes import no_sync
-from tailwave.rules.build import finding, gain, heaviest, operator_of, places, share_saved
+from tailwave.rules.build import finding, gain, heaviest, operator_of, places, share_saved, times
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
+from tailwave.timeline.hostwork import Activity
 
 CODE = "host-sync"
 
@@ -44,29 +46,35 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     pieces = case.attribution.pieces
     mine = (pieces.step == case.step) & (pieces.cause == Cause.SYNC)
     rows, ns = pieces.host_row[mine], pieces.ns[mine]
-    waits = len(np.unique(rows))
+    calls = _waiting_calls(case, forecast)
     claim = (
-        f"The host waits for the GPU {_times(waits)} a step, and the GPU then waits for the host "
+        f"The host waits for the GPU {times(len(calls))} a step, and the GPU then waits for the host "
         f"{share_saved(forecast, after)} of it; without the waits {gain(forecast, after)}."
     )
-    worst = heaviest((_label(case, int(row)) for row in rows), ns / 1e3)
+    worst = heaviest((operator_of(case, int(row)) for row in rows), ns / 1e3)
     evidence = [Evidence("GPU idle after the host had waited", lost, "us")]
     evidence += [Evidence(f"idle after {label}", us, "us") for label, us, _ in worst]
+    waited = heaviest((_label(case, int(row)) for row in calls), np.ones(len(calls)))
+    evidence += [Evidence(f"waits in {label}", float(n), "count") for label, _, n in waited]
     return finding(
         forecast,
         code=CODE,
         title="The host stops to wait for the GPU",
         claim=claim,
         after_us=after,
-        evidence=evidence + places(case, np.unique(rows)),
+        evidence=evidence + places(case, calls),
         remedies=("remove-sync",),
     )
 
 
+def _waiting_calls(case: Case, forecast: Forecast) -> Ints:
+    """The step's calls that wait for the GPU (host rows)."""
+    program = forecast.recorded
+    waiting = waits(program) & (program.step == case.step)
+    waiting &= program.activity == Activity.SYNC
+    return program.host_row[waiting]
+
+
 def _label(case: Case, row: int) -> str:
     operator, call = operator_of(case, row), case.name_of_host(row)
-    return operator if operator == call else f"{call} in {operator}"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+    return operator if operator == call else f"{operator} ({call})"

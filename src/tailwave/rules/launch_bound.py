@@ -32,7 +32,7 @@ import numpy as np
 from tailwave.model import Evidence, Finding
 from tailwave.replay.forecast import Forecast
 from tailwave.replay.host_changes import cuda_graph
-from tailwave.rules.build import finding, gain, heaviest, operator_of, places, share_saved
+from tailwave.rules.build import finding, gain, heaviest, operator_of, places, share_saved, times
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 
@@ -77,7 +77,7 @@ def _evidence(case: Case, waited: float, nodes: int) -> list[Evidence]:
         Evidence("host time per launch", (case.step_us - busy) / max(nodes, 1), "us"),
     ]
     worst = heaviest((operator_of(case, int(row)) for row in rows), ns / 1e3)
-    found += [Evidence(f"waiting for {op}, {n} times", us, "us") for op, us, n in worst]
+    found += [Evidence(f"waiting for {op}, {times(n)}", us, "us") for op, us, n in worst]
     return found + places(case, rows[np.argsort(-ns)])
 
 

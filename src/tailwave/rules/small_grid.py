@@ -26,7 +26,7 @@ import numpy as np
 from tailwave.model import Evidence, Finding
 from tailwave.replay.forecast import Forecast
 from tailwave.replay.gpu_changes import spread
-from tailwave.rules.build import finding, gain, heaviest, share_saved, short
+from tailwave.rules.build import finding, gain, heaviest, share_saved, short, times
 from tailwave.timeline.case import Case
 
 CODE = "small-grid"
@@ -58,7 +58,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         evidence=[
             Evidence("lost to idle SMs, at most", lost, "us"),
             Evidence("kernels concerned", float(len(rows)), "count"),
-            *(Evidence(f"{name}, {n} times", us, "us") for name, us, n in worst),
+            *(Evidence(f"{name}, {times(n)}", us, "us") for name, us, n in worst),
         ],
         remedies=("split-work", "merge"),
     )

@@ -127,14 +127,15 @@ def _charge(
 ) -> Pieces:
     busiest = next(iter(ledgers.values()), None)
     gpu, host = timeline.gpu, timeline.host
-    busy_start, busy_end = union(gpu.start[rows], gpu.end[rows])
+    began = gpu.start[rows]
+    busy_start, busy_end = union(began, gpu.end[rows])
     charges: list[tuple[int, int, int, int, int]] = []
     for step in range(len(steps)):
         low, high = int(steps.complete_from[step]), int(steps.complete_to[step])
         starts, ends = complement(busy_start, busy_end, low, high)
-        following = np.searchsorted(gpu.start[rows], ends)
+        following = np.searchsorted(began, ends)
         for begin, end, index in zip(starts.tolist(), ends.tolist(), following, strict=True):
-            row = int(rows[index]) if index < len(rows) and gpu.start[rows[index]] == end else -1
+            row = int(rows[index]) if index < len(rows) and began[index] == end else -1
             launch = int(gpu.launch[row]) if row >= 0 else -1
             if launch < 0:
                 cause = Cause.UNKNOWN if row >= 0 else Cause.LAUNCH

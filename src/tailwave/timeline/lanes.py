@@ -51,7 +51,7 @@ def nest(timeline: Timeline, thread: int) -> Nesting:
     host = timeline.host
     calls = (host.kind == HostKind.OPERATOR) | (host.kind == HostKind.RUNTIME)
     row = np.flatnonzero(calls & (host.thread == thread) & (host.end > host.start))
-    columns = np.zeros((4, len(row)), dtype=np.int64)
+    found: list[tuple[int, int, int, int]] = []
     open_rows: list[tuple[int, int]] = []  # (index, end) of the calls around the present one
     spans = zip(host.start[row].tolist(), host.end[row].tolist(), strict=True)
     for index, (start, last) in enumerate(spans):
@@ -60,8 +60,8 @@ def nest(timeline: Timeline, thread: int) -> Nesting:
         parent, limit = open_rows[-1] if open_rows else (-1, last)
         end = min(last, limit)
         open_rows.append((index, end))
-        columns[:, index] = end, len(open_rows) - 1, parent, open_rows[0][0]
-    return Nesting(row, *columns)
+        found.append((end, len(open_rows) - 1, parent, open_rows[0][0]))
+    return Nesting(row, *np.array(found, dtype=np.int64).reshape(-1, 4).T)
 
 
 def flatten(timeline: Timeline, nesting: Nesting) -> tuple[Ints, Ints, Ints]:
