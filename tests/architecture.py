@@ -56,7 +56,7 @@ FAMILIES = (
     Family("probes", imports=("devices.base", "stats", "model", "errors")),
     Family("remedies", imports=("devices.base", "model", "errors")),
     Family("reports", imports=("model", "__version__")),
-    Family("cli", imports=None, registry="COMMANDS"),
+    Family("cli", imports=None, registry="COMMANDS", support=("reading",)),
 )
 BY_NAME = {family.name: family for family in FAMILIES}
 LISTED = [f for f in FAMILIES if f.registry and (PACKAGE / f.name / "__init__.py").exists()]

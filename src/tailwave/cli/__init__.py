@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "tailwave.cli.diagnose",
         "Read traces; say what is wrong and what fixing it is worth.",
     ),
+    "whatif": ("tailwave.cli.whatif", "Predict what a change would bring, before it is made."),
     "explain": ("tailwave.cli.explain", "Explain a finding: its meaning, cause and cure."),
 }
 _INTERRUPTED = 130

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from tailwave.cli.reading import read_files
 from tailwave.errors import UNREADABLE
 
 if TYPE_CHECKING:
-    from tailwave.model import Diagnosis, Timeline
+    from tailwave.model import Diagnosis
 
 _SEVERITIES = ("info", "minor", "major", "critical")
-# Files below this size (bytes) are read before a progress bar could be seen.
-_BIG = 8 << 20
 
 
 @click.command()
@@ -41,39 +37,13 @@ def command(
     """
     from tailwave.rules.diagnose import diagnose  # noqa: PLC0415 - numpy is not needed for --help
 
-    timelines = _read(files)
+    timelines = read_files(files)
     diagnosis = diagnose(timelines, " ".join(str(file) for file in files))
     _print(diagnosis, as_json=as_json)
     if diagnosis.steps is None:
         ctx.exit(UNREADABLE)
     if fail_on is not None and _at_least(diagnosis, fail_on):
         ctx.exit(1)
-
-
-def _read(files: tuple[Path, ...]) -> list[Timeline]:
-    from tailwave.readers import read  # noqa: PLC0415 - numpy is not needed for --help
-
-    timelines: list[Timeline] = []
-    for file in files:
-        with _progress(file) as report:
-            timelines += read(file, report)
-    return timelines
-
-
-@contextmanager
-def _progress(file: Path) -> Iterator[Callable[[int, int], None] | None]:
-    """Show on stderr how much of a big file has been read, when somebody is looking."""
-    big = file.is_dir() or (file.is_file() and file.stat().st_size > _BIG)
-    if not (big and sys.stderr.isatty()):
-        yield None
-        return
-    from rich.console import Console  # noqa: PLC0415 - only wanted for big files
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn  # noqa: PLC0415
-
-    columns = (TextColumn("reading {task.description}"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(file.name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _print(diagnosis: Diagnosis, *, as_json: bool) -> None:

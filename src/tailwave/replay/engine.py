@@ -15,6 +15,7 @@ import numpy as np
 
 from tailwave.model import Ints
 from tailwave.replay.program import Program
+from tailwave.timeline.steps import BEFORE
 
 _LONG_AGO = -(1 << 62)
 
@@ -104,11 +105,9 @@ def _steps(program: Program, end: Ints, action_start: Ints) -> Ints:
     marks = program.mark >= 0
     boundary[program.mark[marks]] = action_start[marks]
     completion = boundary[1:].copy()
-    for step in range(program.step_count):
-        mine = (program.row_step == step) & program.counts
-        if mine.any():
-            completion[step] = max(completion[step], int(end[mine].max()))
+    mine = program.counts & (program.row_step >= 0)
+    np.maximum.at(completion, program.row_step[mine], end[mine])
     completion = np.maximum.accumulate(completion)
-    before = program.row_step == -1
-    opened = max(int(boundary[0]), int(end[before].max()) if before.any() else _LONG_AGO)
+    before = program.counts & (program.row_step == BEFORE)
+    opened = int(end[before].max(initial=boundary[0]))
     return np.diff(np.concatenate([[min(opened, int(completion[0]))], completion]))

@@ -140,7 +140,7 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         dep_lag=timing.dep_lag,
         dep_kind=timing.dep_kind,
         issue=np.where(timeline.gpu.launch[order] < 0, timeline.gpu.start[order], -1),
-        counts=np.ones(len(order), dtype=bool),
+        counts=timeline.gpu.device[order] == attribution.device,
         step_count=len(steps),
     )
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tailwave.model import (
-    DeviceInfo,
     Diagnosis,
     Finding,
     Share,
@@ -17,10 +14,11 @@ from tailwave.model import (
 from tailwave.replay.forecast import Forecast, forecast
 from tailwave.rules import RULES, stream_interference
 from tailwave.timeline.attribution import Cause
-from tailwave.timeline.case import Case, build_case
+from tailwave.timeline.case import Case
 from tailwave.timeline.interference import streams_are_joined
-from tailwave.timeline.quality import Quality, assess, whole_steps, without_absurd
-from tailwave.timeline.steps import find_steps, summarise
+from tailwave.timeline.prepare import prepare
+from tailwave.timeline.quality import Quality
+from tailwave.timeline.steps import summarise
 
 # Findings that blame idle GPU time on the host; they need a sound record of launches.
 _HOST_CAUSES = {"launch-bound", "host-sync", "host-starved", "host-contention"}
@@ -76,37 +74,22 @@ def diagnose_rank(timeline: Timeline) -> Diagnosis:
             "with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]."
         )
         return Diagnosis(source, None, None, (), (), (*timeline.notes, note))
-    timeline = without_absurd(timeline)
-    quality = assess(timeline)
-    device = busiest_device(timeline)
-    steps, step_notes = whole_steps(find_steps(timeline, device.index))
-    case = build_case(timeline, steps, device)
-    notes = (*timeline.notes, *quality.notes, *step_notes, *_device_notes(timeline, device))
+    prepared = prepare(timeline)
+    case = prepared.case
+    notes = (*timeline.notes, *prepared.notes)
     if case.step_us <= 0:
         note = "The usual step lasts 0 ns: there is no time to be divided."
-        return Diagnosis(source, device, None, (), (), (*notes, note))
+        return Diagnosis(source, case.device, None, (), (), (*notes, note))
     likely = forecast(case)
-    findings, withheld = _findings(case, likely, quality)
+    findings, withheld = _findings(case, likely, prepared.quality)
     return Diagnosis(
         source=source,
-        device=device,
-        steps=summarise(timeline, steps, device.index),
+        device=case.device,
+        steps=summarise(case.timeline, case.steps, case.device.index),
         division=division(case),
         findings=findings,
         notes=(*notes, *withheld, *_forecast_notes(likely)),
     )
-
-
-def busiest_device(timeline: Timeline) -> DeviceInfo:
-    """Return the GPU with the most work in the recording."""
-    gpu = timeline.gpu
-    devices, inverse = np.unique(gpu.device, return_inverse=True)
-    work = np.bincount(inverse, weights=(gpu.end - gpu.start).astype(np.float64))
-    index = int(devices[np.argmax(work)])
-    for device in timeline.devices:
-        if device.index == index:
-            return device
-    return DeviceInfo(index=index)
 
 
 def division(case: Case) -> tuple[Share, ...]:
@@ -177,20 +160,6 @@ def _forecast_notes(likely: Forecast) -> tuple[str, ...]:
             f"{recorded / 1e3:.2f} ms."
         ),
     )
-
-
-def _device_notes(timeline: Timeline, device: DeviceInfo) -> tuple[str, ...]:
-    notes: list[str] = []
-    others = len(np.unique(timeline.gpu.device)) - 1
-    if others:
-        notes.append(
-            f"The recording holds {others + 1} GPUs; this is GPU {device.index}, the busiest."
-        )
-    if not device.sm_count:
-        notes.append(
-            "The recording does not describe its GPU, so waves and idle SMs cannot be computed."
-        )
-    return tuple(notes)
 
 
 def _rank_notes(

@@ -38,6 +38,8 @@ CODE = "host-starved"
 
 # A frame explains a pause when it covers all of it but this share at either end.
 _FRAME_MARGIN = 0.1
+# Frames are looked up for so many of a step's stretches, the longest: each is a search.
+_MOST_NAMED = 200
 
 
 def find(case: Case, forecast: Forecast) -> Finding | None:
@@ -46,9 +48,10 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     if lost <= 0:
         return None
     after = forecast.after(fed).step_us
+    found = _starved(case)
     claim = (
         f"The GPU idles {share_saved(forecast, after)} of each step because the host issues "
-        f"nothing ({_what(case)}); fed in time, {gain(forecast, after)}."
+        f"nothing ({_what(found)}); fed in time, {gain(forecast, after)}."
     )
     return finding(
         forecast,
@@ -56,7 +59,10 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         title="The host does something else while the GPU has nothing to do",
         claim=claim,
         after_us=after,
-        evidence=[Evidence("GPU idle while the host issued nothing", lost, "us"), *_pauses(case)],
+        evidence=[
+            Evidence("GPU idle while the host issued nothing", lost, "us"),
+            *_pauses(case, found),
+        ],
         remedies=("prefetch", "gpu-preprocessing"),
     )
 
@@ -64,22 +70,22 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
 def _starved(case: Case) -> list[tuple[str, float, int]]:
     """Label, length (us) and host row of the starved stretches of the step, longest first."""
     low, high = case.steps.host_start[case.step], case.steps.host_end[case.step]
-    found: list[tuple[str, float, int]] = []
+    found: list[tuple[int, int, int, bool]] = []
     for work in case.attribution.work:
         mine = (work.activity == Activity.STARVED) & (work.start >= low) & (work.start < high)
-        for index in np.flatnonzero(mine):
-            row = int(work.row[index])
-            label = _frame_over(case, int(work.start[index]), int(work.end[index]), row) or (
-                f"a pause after {case.name_of_host(row)}"
-                if work.pause[index]
-                else case.name_of_host(row)
-            )
-            found.append((label, float(work.end[index] - work.start[index]) / 1e3, row))
-    return sorted(found, key=lambda item: -item[1])
+        columns = (column[mine].tolist() for column in (work.start, work.end, work.row, work.pause))
+        found += zip(*columns, strict=True)
+    found.sort(key=lambda stretch: stretch[0] - stretch[1])
+    labelled: list[tuple[str, float, int]] = []
+    for rank, (start, end, row, pause) in enumerate(found):
+        frame = _frame_over(case, start, end, row) if rank < _MOST_NAMED else ""
+        name = case.name_of_host(row)
+        label = frame or (f"a pause after {name}" if pause else name)
+        labelled.append((label, (end - start) / 1e3, row))
+    return labelled
 
 
-def _what(case: Case) -> str:
-    found = _starved(case)
+def _what(found: list[tuple[str, float, int]]) -> str:
     if not found:
         return "see the evidence"
     totals = heaviest((label for label, _, _ in found), (us for _, us, _ in found), most=1)
@@ -87,8 +93,7 @@ def _what(case: Case) -> str:
     return f"{label}, {time(us)}"
 
 
-def _pauses(case: Case) -> list[Evidence]:
-    found = _starved(case)
+def _pauses(case: Case, found: list[tuple[str, float, int]]) -> list[Evidence]:
     totals = heaviest((label for label, _, _ in found), (us for _, us, _ in found))
     evidence = [Evidence(f"host in {label}, {times(n)}", us, "us") for label, us, n in totals]
     frames = {place_of(case, row) for _, _, row in found[:3]} - {""}

@@ -48,8 +48,8 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     rows, ns = pieces.host_row[mine], pieces.ns[mine]
     calls = _waiting_calls(case, forecast)
     claim = (
-        f"The host waits for the GPU {times(len(calls))} a step, and the GPU then waits for the host "
-        f"{share_saved(forecast, after)} of it; without the waits {gain(forecast, after)}."
+        f"The host waits for the GPU {times(len(calls))} a step, and the GPU then waits for the "
+        f"host {share_saved(forecast, after)} of it; without the waits {gain(forecast, after)}."
     )
     worst = heaviest((operator_of(case, int(row)) for row in rows), ns / 1e3)
     evidence = [Evidence("GPU idle after the host had waited", lost, "us")]
@@ -72,7 +72,7 @@ def _waiting_calls(case: Case, forecast: Forecast) -> Ints:
     program = forecast.recorded
     waiting = waits(program) & (program.step == case.step)
     waiting &= program.activity == Activity.SYNC
-    return program.host_row[waiting]
+    return np.asarray(program.host_row[waiting], dtype=np.int64)
 
 
 def _label(case: Case, row: int) -> str:

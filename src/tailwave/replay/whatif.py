@@ -1,0 +1,116 @@
+"""The what-ifs: their names, what they ask, and the order in which they combine."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import msgspec
+
+from tailwave.model import Prediction
+from tailwave.replay.change import Change
+from tailwave.replay.copy_changes import async_copy
+from tailwave.replay.forecast import Forecast
+from tailwave.replay.gpu_changes import (
+    fuse,
+    fused_optimizer,
+    grid,
+    isolated,
+    merge_small_grids,
+    sm_count,
+    spread,
+)
+from tailwave.replay.host_changes import cuda_graph, fed, host_speed, no_sync, unstretched
+
+# What brings back less than this share of the step adds nothing to a combination.
+_WORTH_ADDING = 0.01
+
+
+class WhatIf(msgspec.Struct, frozen=True):
+    """One question: its name, and what is changed to answer it."""
+
+    name: str
+    question: str
+    change: Change
+
+
+# In the order in which they are applied when combined: what is waited for goes first, kernels
+# change before they are put into a graph, and the graph comes last because waits cut it.
+WHATIFS: tuple[WhatIf, ...] = (
+    WhatIf("no-sync", "the host never waits for the GPU", no_sync),
+    WhatIf("fed", "the host always has something to issue", fed),
+    WhatIf("unstretched", "no host work is stretched by contention", unstretched),
+    WhatIf("async-copy", "copies are pinned and overlapped", async_copy),
+    WhatIf("isolated", "the delayed stream has SMs of its own", isolated),
+    WhatIf("fused-optimizer", "one kernel updates all parameters", fused_optimizer),
+    WhatIf("fuse", "runs of elementwise kernels are one kernel", fuse),
+    WhatIf("merge-small-grids", "neighbouring small grids run as one", merge_small_grids),
+    WhatIf("grid", "every wave of CTAs is whole", grid),
+    WhatIf("spread", "small grids use every SM (at best)", spread),
+    WhatIf("cuda-graph", "each step is one CUDA graph", cuda_graph),
+)
+_ORDER = {whatif.name: index for index, whatif in enumerate(WHATIFS)}
+
+
+def sm_count_is(count: int) -> WhatIf:
+    """Ask for a chip, or a partition, of ``count`` SMs."""
+    return WhatIf(f"sm-count={count}", f"the GPU has {count} SMs", sm_count(count))
+
+
+def host_speed_is(times: float) -> WhatIf:
+    """Ask for a host that issues ``times`` as fast."""
+    question = f"the host issues {times:g} times as fast"
+    return WhatIf(f"host-speed={times:g}", question, host_speed(times))
+
+
+def in_order(whatifs: list[WhatIf]) -> list[WhatIf]:
+    """Sort what-ifs into the order in which they are applied; the parametrised ones go first."""
+    return sorted(whatifs, key=lambda whatif: _ORDER.get(whatif.name, -1))
+
+
+def answer(forecast: Forecast, whatifs: list[WhatIf]) -> Prediction:
+    """Run what-ifs together."""
+    chosen = in_order(whatifs)
+    outlook = forecast.after(*(whatif.change for whatif in chosen))
+    return Prediction(
+        names=tuple(whatif.name for whatif in chosen),
+        question="; ".join(whatif.question for whatif in chosen),
+        step_us_now=forecast.now_us,
+        step_us_after=outlook.step_us,
+        notes=outlook.notes,
+    )
+
+
+def each_alone(forecast: Forecast) -> list[Prediction]:
+    """Run every what-if alone; the most helpful first."""
+    answers = [answer(forecast, [whatif]) for whatif in WHATIFS]
+    return sorted(answers, key=lambda item: -item.recoverable_us)
+
+
+def best_combination(forecast: Forecast, alone: list[Prediction]) -> Prediction | None:
+    """Combine what-ifs, adding the one that helps most until none helps; None if none does.
+
+    Pairs are tried too, since a graph helps little while waits cut it, and removing the waits
+    helps little while the host is slow.
+    """
+    chosen: list[WhatIf] = []
+    best = forecast.now_us
+    useful = [WHATIFS[_ORDER[item.names[0]]] for item in alone if _changes(item, forecast)]
+    while True:
+        tries = [[*chosen, *more] for more in _additions(useful, chosen)]
+        answers = [(answer(forecast, attempt).step_us_after, attempt) for attempt in tries]
+        if not answers:
+            break
+        after, attempt = min(answers, key=lambda pair: (pair[0], len(pair[1])))
+        if best - after < _WORTH_ADDING * forecast.now_us:
+            break
+        best, chosen = after, attempt
+    return answer(forecast, chosen) if chosen else None
+
+
+def _changes(item: Prediction, forecast: Forecast) -> bool:
+    return abs(item.recoverable_us) > 0.001 * forecast.now_us
+
+
+def _additions(useful: list[WhatIf], chosen: list[WhatIf]) -> list[list[WhatIf]]:
+    rest = [whatif for whatif in useful if whatif not in chosen]
+    return [[whatif] for whatif in rest] + [list(pair) for pair in combinations(rest, 2)]
