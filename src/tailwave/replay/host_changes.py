@@ -39,17 +39,32 @@ def cuda_graph(case: Case, program: Program) -> Changed:
     member = launching & ~breaks
     segment = np.cumsum(breaks | (np.diff(program.lane, prepend=-1) != 0))
     changed = without_work(program, in_steps(program), (Activity.ISSUE,))
-    hold = changed.hold.copy()
+    hold, rows = changed.hold.copy(), changed.rows.copy()
     hold[member & (program.activity != Activity.STRETCHED)] = 0
-    # All rows of a graph arrive with its launch, so its cost to the host comes after the last.
-    hold[np.flatnonzero(member)[_lasts(segment[member])]] = GRAPH_LAUNCH_NS
-    changed = _as_graph(msgspec.structs.replace(changed, hold=hold), case, member)
-    return Changed(changed, _refused(case, program, breaks & waits(program)))
+    members = np.flatnonzero(member)
+    for run in np.split(members, _firsts(segment[members])[1:]) if len(members) else ():
+        _join(program, rows, run)
+        hold[run[0]] += GRAPH_LAUNCH_NS
+    changed = msgspec.structs.replace(changed, hold=hold, rows=rows)
+    return Changed(
+        _as_graph(changed, case, member), _refused(case, program, breaks & waits(program))
+    )
 
 
-def _lasts(values: Ints) -> Ints:
-    """Index of the last member of each run of equal values."""
-    return np.flatnonzero(np.diff(values, append=-1) != 0) if len(values) else values
+def _join(program: Program, rows: Ints, run: Ints) -> None:
+    """Let the first action of a graph issue all its rows.
+
+    Rows of another lane between them would be issued with them; then each keeps its own.
+    """
+    low, high = int(program.rows[run[0], 0]), int(program.rows[run[-1], 1])
+    if int(np.diff(program.rows[run], axis=1).sum()) == high - low:
+        rows[run[0]] = low, high
+        rows[run[1:]] = high
+
+
+def _firsts(values: Ints) -> Ints:
+    """Index of the first member of each run of equal values."""
+    return np.flatnonzero(np.diff(values, prepend=-1) != 0) if len(values) else values
 
 
 def _as_graph(program: Program, case: Case, member: Flags) -> Program:

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import HostKind, HostTable, Ints, Timeline
+from tailwave.replay.change import issuer, issues, waits
 from tailwave.replay.engine import Run
 from tailwave.replay.program import Program
 from tailwave.timeline.case import Case
@@ -18,15 +19,17 @@ def predicted_timeline(case: Case, program: Program, run: Run) -> Timeline:
     Operators and Python frames are not simulated one by one and are left out.
     """
     recorded = case.timeline
-    host, launch_of = _host(case, program, run)
+    host, number = _host(case, program, run)
     order = np.lexsort((run.end, run.start))
     gpu = recorded.gpu
     rows = program.row[order]
-    launch = gpu.launch[rows]
+    by = issuer(program)[order]
+    launch = np.where(by >= 0, number[by], -1)
     changed = {
         "start": run.start[order],
         "end": run.end[order],
-        "launch": np.where(launch >= 0, launch_of[launch], -1) if len(recorded.host) else launch,
+        "launch": launch,
+        "correlation": np.where(launch >= 0, host.correlation[launch], gpu.correlation[rows]),
     }
     return msgspec.structs.replace(
         recorded,
@@ -40,32 +43,36 @@ def predicted_timeline(case: Case, program: Program, run: Run) -> Timeline:
 
 
 def _host(case: Case, program: Program, run: Run) -> tuple[HostTable, Ints]:
-    """Host rows of the run, and for each recorded host row its new number (-1 if left out)."""
+    """Host rows of the run, and for each action the number of its row (-1 for none).
+
+    Calls that a change has left without effect (launches that a graph has taken over) are gone.
+    """
     recorded = case.timeline.host
-    calls = np.flatnonzero(program.host_row >= 0)
+    useful = issues(program) | waits(program) | (program.hold > 0)
+    calls = np.flatnonzero((program.host_row >= 0) & useful)
     rows = program.host_row[calls]
-    marks = np.full(program.step_count + 1, 0, dtype=np.int64)
+    marks = np.zeros(program.step_count + 1, dtype=np.int64)
     marked = np.flatnonzero(program.mark >= 0)
     marks[program.mark[marked]] = run.action_start[marked]
+    steps = np.arange(program.step_count)
+    thread = recorded.thread[rows]
     start = np.concatenate([run.action_start[calls], marks[:-1]])
     end = np.concatenate([run.action_end[calls], marks[1:]])
-    steps = np.arange(program.step_count)
+    order = np.lexsort((-end, start))
     name = np.concatenate([recorded.name[rows], len(case.timeline.names) + steps])
     kind = np.concatenate([recorded.kind[rows], np.full(len(steps), HostKind.ANNOTATION)])
-    thread = recorded.thread[rows]
-    thread = np.concatenate([thread, np.full(len(steps), thread[0] if len(thread) else 0)])
+    threads = np.concatenate([thread, np.full(len(steps), thread[0] if len(thread) else 0)])
     correlation = np.concatenate([recorded.correlation[rows], np.full(len(steps), -1)])
-    order = np.lexsort((-end, start))
     table = HostTable(
         start=start[order],
         end=end[order],
         name=name[order].astype(np.int32),
         kind=kind[order].astype(np.uint8),
-        thread=thread[order].astype(np.int32),
+        thread=threads[order].astype(np.int32),
         correlation=correlation[order],
     )
-    renumbered = np.full(len(recorded), -1, dtype=np.int64)
     position = np.empty(len(order), dtype=np.int64)
     position[order] = np.arange(len(order))
-    renumbered[rows] = position[: len(rows)]
-    return table, renumbered
+    number = np.full(len(program.lane), -1, dtype=np.int64)
+    number[calls] = position[: len(calls)]
+    return table, number

@@ -30,6 +30,8 @@ _UNEXPLAINED_NS = 10_000
 # A launch call that takes this long (ns) beside a backlog was held by the full queue.
 _HELD_CALL_NS = 50_000
 _BACKLOG_ROWS = 500
+# How many launches back the other side of a join is looked for.
+_JOIN_REACH = 512
 # The host needs this long (ns) to notice that what it waits for is done, where unknown.
 _WAKE_NS = 5_000
 _NEVER = np.iinfo(np.int64).min // 4
@@ -331,6 +333,12 @@ def _timing(timeline: Timeline, attribution: Attribution, order: Ints, position:
         lag[index] = start[index] - gpu.end[found]
         latency[index] = min(usual, int(since_issue[index]))
         gap[index] = min(usual_gap, int(since_before[index]))
+    joins = _joins(timeline, order, position)
+    for index, source in joins.items():
+        # A join that was not binding in the recording can be in a changed run.
+        if dep[index] < 0 and gpu.end[order[source]] <= start[index]:
+            dep[index], kind[index] = source, Dependency.EVENT
+            lag[index] = min(usual_gap, int(start[index] - gpu.end[order[source]]))
     # A dependency must have been issued before, or the run could not know its end.
     late = dep >= np.arange(len(order))
     dep[late], kind[late] = -1, Dependency.NONE
@@ -352,6 +360,33 @@ def _stream_predecessor_end(timeline: Timeline, order: Ints) -> Ints:
     ):
         result[key[low + 1 : high]] = np.maximum.accumulate(ends[low:high])[:-1]
     return result
+
+
+def _joins(timeline: Timeline, order: Ints, position: Ints) -> dict[int, int]:
+    """Rows that the host made wait for another stream, with the last row issued there before.
+
+    The recording says that a stream was made to wait, not which; it is taken to be the stream of
+    the thread's next launch, and to wait for the last one before on another stream.
+    """
+    host, gpu = timeline.host, timeline.gpu
+    calls = classify_all(timeline.names)
+    runtime = host.kind == HostKind.RUNTIME
+    waits = np.flatnonzero(runtime & (calls[host.name] == Call.STREAM_WAIT))
+    launched = order[gpu.launch[order] >= 0]
+    issue, thread = host.start[gpu.launch[launched]], host.thread[gpu.launch[launched]]
+    joins: dict[int, int] = {}
+    for call in waits:
+        mine = launched[thread == host.thread[call]] if len(np.unique(thread)) > 1 else launched
+        times = host.start[gpu.launch[mine]] if len(mine) != len(launched) else issue
+        following = int(np.searchsorted(times, host.start[call], side="right"))
+        if following >= len(mine):
+            continue
+        row = mine[following]
+        for earlier in mine[max(following - _JOIN_REACH, 0) : following][::-1]:
+            if gpu.stream[earlier] != gpu.stream[row] and gpu.device[earlier] == gpu.device[row]:
+                joins[int(position[row])] = int(position[earlier])
+                break
+    return joins
 
 
 class _DependencyFinder:
