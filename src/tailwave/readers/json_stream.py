@@ -7,82 +7,38 @@ is decoded, since a wrong one leaves brackets or strings open.
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
-import zlib
 from collections.abc import Iterator
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from tailwave.errors import UnreadableInputError
+from tailwave.readers.byte_source import DAMAGED, ENDS_EARLY, ByteSource
 
 BLOCK_BYTES = 4 << 20
 EVENTS_KEY = "traceEvents"
-_GZIP_MAGIC = b"\x1f\x8b"
 _SPACE = b" \t\r\n"
-_KEY = re.compile(rb'\s*,?\s*"((?:[^"\\]|\\.)*)"\s*:\s*', re.DOTALL)
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]|"', re.DOTALL)
-_BOUNDARY = re.compile(rb"}\s*,\s*{")
-_LIST_END = ord("]")
-# No recorder writes longer events (bytes); what seems longer has a bracket or quote missing.
-_LONGEST_EVENT = 2 << 20
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_KEY = re.compile(rb"(" + _STRING + rb")\s*+:", re.DOTALL)
+_TOKEN = re.compile(_STRING + rb'|[{}\[\]"]', re.DOTALL)
 _SCALAR = re.compile(rb"[^,\]}\s]+")
-# What other tools' files begin with, and what to do with them instead.
-_FOREIGN = (
-    (b"SQLite format 3", "it is an SQLite database (an nsys export?), not a PyTorch trace"),
-    (b"==PROF==", "it is output of ncu, not a PyTorch trace"),
-    (b'"ID","Process ID"', "it is a CSV page of ncu, not a PyTorch trace"),
-    (b"NVR\x00", "it is an ncu report, not a PyTorch trace"),
-)
-
-
-class ByteSource:
-    """A plain or gzip-compressed file, read on; knows how far it is on disk.
-
-    ``cut`` turns True when the file ended before its compressed data did.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Open the file; raises UnreadableInputError when that is refused."""
-        self.path = path
-        self.cut = False
-        try:
-            self._raw: IO[bytes] = path.open("rb")
-            magic = self._raw.read(2)
-            self._raw.seek(0)
-            self.size = path.stat().st_size
-        except OSError as error:
-            raise UnreadableInputError(f"cannot read {path}: {error.strerror}.") from error
-        self._file: IO[bytes] = self._raw
-        if magic == _GZIP_MAGIC:
-            self._file = gzip.GzipFile(fileobj=self._raw)  # type: ignore[assignment]
-
-    @property
-    def position(self) -> int:
-        """Bytes of the file on disk that have been read."""
-        return self._raw.tell()
-
-    def read(self, size: int) -> bytes:
-        """Return up to ``size`` bytes; what a cut file still gives is given."""
-        try:
-            return self._file.read(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            self.cut = True
-            return b""
-        except OSError as error:
-            raise UnreadableInputError(f"cannot read {self.path}: {error}.") from error
-
-    def close(self) -> None:
-        """Close the file."""
-        self._raw.close()
+_BOUNDARY = re.compile(rb"}\s*+(,)\s*+{")
+_LIST_END = ord("]")
+# No recorder writes more than this (bytes): what seems longer has a bracket or a quote missing.
+_LONGEST_KEY = 1 << 16
+_LONGEST_EVENT = 2 << 20
+_LONGEST_VALUE = 32 << 20
+# How often the end of a damaged event is looked for far and wide, which takes its time.
+_SEARCHES = 64
 
 
 class JsonStream:
     """Walks one JSON document and hands out the blocks of its list of events.
 
-    ``values`` collects the other top-level values that are wanted; ``cut`` tells that the document
-    ended early; ``has_events`` that it had a list of events.
+    ``values`` collects the other top-level values that are wanted; ``has_events`` tells that the
+    document had a list of events; ``fault`` says what is wrong with it, if anything, as in "the
+    file ends early".
     """
 
     def __init__(self, source: ByteSource, wanted: frozenset[str], block: int) -> None:
@@ -90,11 +46,13 @@ class JsonStream:
         self._source = source
         self._wanted = wanted
         self._block = block
+        self._size = block  # bytes to read next
         self._buffer = b""
+        self._ended = False  # the list of events has
+        self._searches = _SEARCHES
         self.values: dict[str, Any] = {}
-        self.cut = False
         self.has_events = False
-        self._ended = False
+        self.fault = ""
 
     def blocks(self) -> Iterator[bytes]:
         """Yield blocks of whole events, separated by commas, without the list's brackets.
@@ -102,70 +60,69 @@ class JsonStream:
         The caller decodes each block; when that fails it calls ``split`` on it.
         """
         self._skip_space()
-        if not self._buffer:
-            raise UnreadableInputError(f"{self._source.path} is empty.")
-        opening = self._buffer[:1]
+        opening, self._buffer = self._buffer[:1], self._buffer[1:]
         if opening == b"[":
-            self._buffer = self._buffer[1:]
             yield from self._events()
         elif opening == b"{":
-            self._buffer = self._buffer[1:]
             yield from self._members()
-        else:
-            raise UnreadableInputError(f"cannot read {self._source.path}: {self._foreign()}.")
-        self.cut = self.cut or self._source.cut
-
-    def _foreign(self) -> str:
-        for magic, what in _FOREIGN:
-            if self._buffer.startswith(magic):
-                return what
-        return "it is not JSON"
+        elif opening or not self._source.fault:
+            path, what = self._source.path, "neither a JSON object nor a list"
+            raise UnreadableInputError(
+                f"cannot read {path}: it is {what}." if opening else f"{path} is empty."
+            )
+        self.fault = self._source.fault or self.fault
 
     def _fill(self, size: int) -> bool:
         more = self._source.read(size)
         self._buffer += more
         return bool(more)
 
-    def _skip_space(self) -> None:
-        self._buffer = self._buffer.lstrip(_SPACE + b"\xef\xbb\xbf")
+    def _skip_space(self, also: bytes = b"") -> None:
+        skipped = _SPACE + _BYTE_ORDER_MARK + also
+        self._buffer = self._buffer.lstrip(skipped)
         while not self._buffer and self._fill(self._block):
-            self._buffer = self._buffer.lstrip(_SPACE + b"\xef\xbb\xbf")
+            self._buffer = self._buffer.lstrip(skipped)
 
     def _members(self) -> Iterator[bytes]:
         """Walk the members of the root object."""
-        while True:
-            match = _KEY.match(self._buffer)
-            if match is None:
-                if self._buffer.lstrip(_SPACE + b",").startswith(b"}"):
-                    return
-                if self._fill(self._block):
-                    continue
-                self.cut = True
-                return
-            key = match[1].decode(errors="replace")
-            self._buffer = self._buffer[match.end() :]
+        while (key := self._key()) is not None:
             self._skip_space()
             if key == EVENTS_KEY and self._buffer.startswith(b"["):
                 self._buffer = self._buffer[1:]
                 yield from self._events()
             elif not self._value(key):
-                self.cut = True
                 return
 
+    def _key(self) -> str | None:
+        """Read over the next key and its colon; None at the end of the object, or of sense."""
+        self._skip_space(also=b",")
+        while (match := _KEY.match(self._buffer)) is None:
+            if self._buffer.startswith(b"}"):
+                return None
+            if len(self._buffer) > _LONGEST_KEY or not b'"'.startswith(self._buffer[:1]):
+                self.fault = DAMAGED
+                return None
+            if not self._fill(self._block):
+                self.fault = ENDS_EARLY
+                return None
+        self._buffer = self._buffer[match.end() :]
+        return match[1][1:-1].decode(errors="replace")
+
     def _value(self, key: str) -> bool:
-        """Read over one value, keeping it if it is wanted; False when the document ends in it."""
+        """Read over one value, keeping it if it is wanted; False when it does not end."""
         size = self._block
         while (end := value_end(self._buffer, 0)) < 0 or end == len(self._buffer):
+            if len(self._buffer) > _LONGEST_VALUE:
+                self.fault = DAMAGED
+                return False
             if not self._fill(size):
                 break
             size *= 2
         if end < 0:
+            self.fault = ENDS_EARLY
             return False
         if key in self._wanted:
-            try:
-                self.values[key] = json.loads(self._buffer[:end].decode(errors="replace"))
-            except (ValueError, RecursionError):
-                self.values[key] = None
+            self.values[key] = _loads(self._buffer[:end])
         self._buffer = self._buffer[end:]
         return True
 
@@ -173,25 +130,31 @@ class JsonStream:
         """Yield the blocks of the list that the buffer is in; leave what follows the list."""
         self.has_events = True
         self._ended = False
-        size = self._block
+        self._size = self._block
         while not self._ended:
-            more = self._fill(size)
+            more = self._fill(self._size)
             cut = _last_boundary(self._buffer) if more else len(self._buffer)
-            if more and cut <= 0:  # one event larger than a block
-                size *= 2
+            if cut <= 0 and more and len(self._buffer) < 2 * _LONGEST_EVENT:
+                self._size *= 2  # one event larger than a block
                 continue
-            size = self._block
+            if cut <= 0:
+                cut = len(self._buffer)
+            self._size = self._block
             block, self._buffer = self._buffer[:cut], self._buffer[cut:]
             yield block.lstrip(_SPACE + b",")
             if not (more or self._ended or self._buffer):
-                self.cut = self._ended = True
+                self._stop()
+
+    def _stop(self) -> None:
+        """Note that the file ended before the list did."""
+        self._ended = True
+        self.fault = ENDS_EARLY
 
     def split(self, block: bytes) -> Iterator[bytes]:
         """Split a block that did not decode into its events, by counting brackets.
 
         Whatever follows the end of the list goes back to the stream, and so does an event that
-        the block cuts. An event that does not end within the longest length is cut off where the
-        next one seems to begin.
+        the block cuts.
         """
         position = 0
         while True:
@@ -203,50 +166,54 @@ class JsonStream:
                 self._ended = True
                 self._buffer = block[position + 1 :] + self._buffer
                 return
-            end = value_end(block, position)
-            if end < 0 and len(block) - position > _LONGEST_EVENT:
-                joint = _BOUNDARY.search(block, position)
-                end = joint.start() + 1 if joint else len(block)
+            end = self._event_end(block, position)
             if end < 0:
                 self._give_back(block[position:])
                 return
             yield block[position:end]
             position = end
 
+    def _event_end(self, block: bytes, position: int) -> int:
+        """Where the event at a position ends; -1 if the rest of it may be in the next block.
+
+        Where brackets and quotes make no sense, it ends where the next one seems to begin.
+        """
+        boundary = _BOUNDARY.search(block, position)
+        near = boundary.start() + 1 if boundary else len(block)
+        end = value_end(block, position, near)
+        if end >= 0 or self._searches == 0:
+            return near if end < 0 else end
+        end = value_end(block, position)
+        if end >= 0 and _is_json(block[position:end]):
+            return end
+        short = len(block) - position <= _LONGEST_EVENT
+        if end < 0 and short and (boundary is None or self._has_more()):
+            return -1
+        self._searches -= 1
+        return near
+
+    def _has_more(self) -> bool:
+        return bool(self._buffer) or self._fill(self._block)
+
     def _give_back(self, rest: bytes) -> None:
         """Put an event that a block cut back before what follows, unless nothing follows."""
-        if self._buffer or self._fill(self._block):
+        if self._has_more():
             self._buffer = rest + self._buffer
+            self._size = max(self._block, len(rest))
         else:
-            self.cut = self._ended = True
+            self._stop()
 
 
-def _last_boundary(buffer: bytes) -> int:
-    """Where the last ``},{`` of a buffer is, as the position of its comma; -1 if there is none."""
-    brace = len(buffer)
-    while (brace := buffer.rfind(b"{", 0, brace)) > 0:
-        comma = brace - 1
-        while comma >= 0 and buffer[comma] in _SPACE:
-            comma -= 1
-        if comma < 0 or buffer[comma] != ord(","):
-            continue
-        close = comma - 1
-        while close >= 0 and buffer[close] in _SPACE:
-            close -= 1
-        if close >= 0 and buffer[close] == ord("}"):
-            return comma
-    return -1
-
-
-def value_end(buffer: bytes, position: int) -> int:
-    """Where the JSON value that begins at a position ends; -1 if the buffer ends before it."""
-    if position >= len(buffer):
+def value_end(buffer: bytes, position: int, limit: int | None = None) -> int:
+    """Where the JSON value that begins at a position ends; -1 if that is beyond the limit."""
+    limit = len(buffer) if limit is None else limit
+    if position >= limit:
         return -1
     if buffer[position] not in b'{["':
-        match = _SCALAR.match(buffer, position)
+        match = _SCALAR.match(buffer, position, limit)
         return match.end() if match else position + 1
     depth = 0
-    for token in _TOKEN.finditer(buffer, position):
+    for token in _TOKEN.finditer(buffer, position, limit):
         text = token[0]
         if text in (b"{", b"["):
             depth += 1
@@ -257,3 +224,28 @@ def value_end(buffer: bytes, position: int) -> int:
         if depth == 0:
             return token.end()
     return -1
+
+
+def _last_boundary(buffer: bytes) -> int:
+    """Where the last ``},{`` of a buffer is, as the position of its comma; -1 if there is none."""
+    window = 1 << 16
+    while True:
+        start = max(len(buffer) - window, 0)
+        found = -1
+        for match in _BOUNDARY.finditer(buffer, start):
+            found = match.start(1)
+        if found >= 0 or start == 0:
+            return found
+        window *= 8
+
+
+def _loads(text: bytes) -> object:
+    """Decode one value, as leniently as can be; None if it is no JSON."""
+    try:
+        return json.loads(text.decode(errors="replace"), strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_json(text: bytes) -> bool:
+    return _loads(text) is not None

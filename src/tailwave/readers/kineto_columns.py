@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tailwave.model import Floats, GpuKind, HostKind, Ints
-from tailwave.readers.kineto_events import Complete, Flow, FlowEnd, Metadata
+from tailwave.readers.kineto_events import Begin, Complete, FlowBegin, FlowEnd, Metadata
 
 # Categories, in lower case as all releases since 2021 spell them but for case.
 _HOST = {
@@ -27,19 +27,31 @@ _GPU = {
     "memset": GpuKind.MEMSET,
 }
 _RUNTIME_ENDS = ("_runtime", "_driver")
+# Arrows from a call to the work it launched; there are others, from forward to backward.
+_LAUNCH_ARROWS = frozenset({"ac2g", "async_cpu_to_gpu"})
 # Kinds as one number: host kinds as they are, GPU kinds from 10 up.
 _GPU_BASE, _WAIT, _SPAN, _OTHER = 10, 100, 101, -1
-_LARGEST = np.iinfo(np.int64).max
+_LARGEST = int(np.iinfo(np.int64).max)
+_LARGEST_SMALL = int(np.iinfo(np.int32).max)
+# Recorders write "no stream" as the largest number of their type.
+_NO_STREAM = (1 << 32) - 1
 # Longer events (us) are a recorder's garbage: eleven days.
 _LONGEST_US = 1e12
+# And so are later times (us), in the year 2096, or earlier ones; in nanoseconds they fit 63 bits.
+_LATEST_US = 4e15
 # Microseconds up to which a double holds nanoseconds exactly: its 53 bits, less ten for 1/1000.
 _EXACT_US = float(1 << 43)
+_DIMENSIONS = 3
+
+Table: TypeAlias = dict[str, Ints]
+Place: TypeAlias = tuple[int | str, int | str]  # pid and tid: the row of the viewer
 
 
 class Codes(dict[Any, int]):
     """Numbers its keys in the order in which they are first looked up."""
 
     def __missing__(self, key: Any) -> int:  # noqa: ANN401 - names, pids and tids of any type
+        """Give a new key the next number."""
         self[key] = code = len(self)
         return code
 
@@ -65,28 +77,27 @@ class _Kinds(dict[str, int]):
 
 
 class Columns:
-    """All that has been read of a trace; the lists hold one array a block."""
+    """All that has been read of a trace; the lists hold one table a block.
+
+    ``flow_begins`` maps an arrow to the place and time (ns) of its begin, ``flow_ends`` a place
+    (its code in ``places``) and time to the arrow that ends there.
+    """
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self.names = Codes()
         self.threads = Codes()
         self.thread_names: dict[tuple[str, str], str] = {}
-        self.host: list[Ints] = []  # start, end, name, kind, thread, correlation
-        self.gpu: list[Ints] = []  # start, end, name, kind, device, stream, ... (see _GPU_FIELDS)
-        self.waits: list[Ints] = []
+        self.host: list[Table] = []
+        self.gpu: list[Table] = []
+        self.waits: list[Table] = []
         self.spans: list[tuple[int, int]] = []
-        self.places = Codes()  # where GPU events are shown, which is how arrows find them
-        self.flow_starts: dict[Any, tuple[int, int]] = {}  # id -> thread, ns
-        self.flow_ends: dict[tuple[int, int], Any] = {}  # place, ns -> id
+        self.places = Codes()
+        self.flow_begins: dict[int | str, tuple[Place, int]] = {}
+        self.flow_ends: dict[tuple[int, int], int | str] = {}
         self.left_out: Counter[str] = Counter()
         self.events = 0
         self._kinds = _Kinds()
-
-    def inexact(self, events: Sequence[Any]) -> bool:
-        """Tell whether some times of a block are too large for a double to keep nanoseconds."""
-        times = [e.ts for e in events if type(e) is Complete]
-        return any(t > _EXACT_US and t != int(t) for t in times)
 
     def add(self, events: Sequence[Any]) -> None:
         """Add the events of a block."""
@@ -122,14 +133,21 @@ class Columns:
             name = (event.args or {}).get("name")
             if event.name == "thread_name" and isinstance(name, str):
                 self.thread_names[str(event.pid), str(event.tid)] = name
-        elif isinstance(event, Flow | FlowEnd) and math.isfinite(event.ts):
-            at = int(round(event.ts * 1000))
-            if isinstance(event, Flow):
-                self.flow_starts[event.id] = (self.threads[event.pid, event.tid], at)
-            else:
-                self.flow_ends[self.places[event.pid, event.tid], at] = event.id
+        elif isinstance(event, FlowBegin | FlowEnd):
+            self._add_flow(event)
+        elif isinstance(event, Begin):
+            self.left_out["begin and end are two events"] += 1
 
-    def _add_span(self, event: Complete) -> None:
+    def _add_flow(self, event: FlowBegin | FlowEnd) -> None:
+        if event.cat not in _LAUNCH_ARROWS or abs(event.ts) > _LATEST_US:
+            return
+        at = round(event.ts * 1000)
+        if isinstance(event, FlowBegin):
+            self.flow_begins[event.id] = ((event.pid, event.tid), at)
+        else:
+            self.flow_ends[self.places[event.pid, event.tid], at] = event.id
+
+    def _add_span(self, event: Any) -> None:  # noqa: ANN401 - one of two types
         # The recorder's own window is the span that names it.
         if "profiler" in event.name.lower():
             start, end, events = self._times([event])
@@ -140,73 +158,93 @@ class Columns:
         """Start and end (ns) of the events whose times make sense, and those events."""
         length = np.array([float(e.dur) for e in events])
         begin = np.array([float(e.ts) for e in events])
-        good = np.isfinite(length) & np.isfinite(begin)
-        self.left_out["duration missing or not a number"] += int((~np.isfinite(length)).sum())
-        with np.errstate(invalid="ignore"):
-            negative, enormous = good & (length < 0), good & (length > _LONGEST_US)
-            far = good & (np.abs(begin) > _LONGEST_US * 1e4)
+        unknown, negative = np.isnan(length), length < 0
+        enormous = (length > _LONGEST_US) | (np.abs(begin) > _LATEST_US)
+        self.left_out["duration missing or not a number"] += int(unknown.sum())
         self.left_out["negative duration"] += int(negative.sum())
-        self.left_out["enormous duration"] += int((enormous | far).sum())
-        good &= ~(negative | enormous | far)
+        self.left_out["enormous time or duration"] += int((enormous & ~negative).sum())
+        good = ~(unknown | negative | enormous)
         if not good.all():
             events = [e for e, ok in zip(events, good, strict=True) if ok]
             begin, length = begin[good], length[good]
         if events and not isinstance(events[0], Complete):
-            start = np.array([int(e.ts * 1000) for e in events], dtype=np.int64)
-            took = np.array([int(e.dur * 1000) for e in events], dtype=np.int64)
+            start = np.array([round(e.ts * 1000) for e in events], dtype=np.int64)
+            took = np.array([round(e.dur * 1000) for e in events], dtype=np.int64)
         else:
             start, took = _to_ns(begin), _to_ns(length)
         return start, start + took, list(events)
 
     def _add_host(self, events: list[Any]) -> None:
         start, end, events = self._times(events)
-        names, threads, kinds = self.names, self.threads, self._kinds
-        table = np.empty((6, len(events)), dtype=np.int64)
-        table[0], table[1] = start, end
-        table[2] = [names[e.name] for e in events]
-        table[3] = [kinds[e.cat] for e in events]
-        table[4] = [threads[e.pid, e.tid] for e in events]
-        table[5] = _column(events, "correlation")
-        table[5][table[3] != HostKind.RUNTIME] = -1
-        self.host.append(table)
+        kinds, threads = self._kinds, self.threads
+        kind = np.array([kinds[e.cat] for e in events], dtype=np.int64)
+        correlation = _column(events, "correlation")
+        correlation[kind != HostKind.RUNTIME] = -1
+        self.host.append(
+            {
+                "start": start,
+                "end": end,
+                "name": self._name_codes(events),
+                "kind": kind,
+                "thread": np.array([threads[e.pid, e.tid] for e in events], dtype=np.int64),
+                "correlation": correlation,
+            }
+        )
 
     def _add_gpu(self, events: list[Any]) -> None:
         start, end, events = self._times(events)
-        names, kinds = self.names, self._kinds
-        table = np.empty((14, len(events)), dtype=np.int64)
-        table[0], table[1] = start, end
-        table[2] = [names[e.name] for e in events]
-        table[3] = [kinds[e.cat] - _GPU_BASE for e in events]
-        table[4] = _column(events, "device")
-        table[5] = _column(events, "stream")
-        table[6] = _column(events, "correlation")
-        table[7] = [_product(e.args.grid) if e.args else -1 for e in events]
-        table[8] = [_product(e.args.block) if e.args else -1 for e in events]
-        table[9] = _column(events, "registers")
-        table[10] = _column(events, "shared")
-        table[11] = _column(events, "bytes")
-        table[12] = _column(events, "graph_node")
-        table[13] = [self.places[e.pid, e.tid] for e in events]
+        kinds, places = self._kinds, self.places
+        device, stream = _column(events, "device"), _column(events, "stream")
         # Old recorders name device and stream only by the row that shows the event.
-        device, stream = table[4], table[5]
         device[device < 0] = [_small(e.pid) for e, d in zip(events, device, strict=True) if d < 0]
         stream[stream < 0] = [_small(e.tid) for e, s in zip(events, stream, strict=True) if s < 0]
-        self.gpu.append(table)
+        sides = [(e.args.grid, e.args.block) if e.args else (None, None) for e in events]
+        self.gpu.append(
+            {
+                "start": start,
+                "end": end,
+                "name": self._name_codes(events),
+                "kind": np.array([kinds[e.cat] - _GPU_BASE for e in events], dtype=np.int64),
+                "device": np.minimum(device, _LARGEST_SMALL),
+                "stream": stream,
+                "correlation": _column(events, "correlation"),
+                "grid": np.array([_product(grid) for grid, _ in sides], dtype=np.int64),
+                "block": np.array([_product(block) for _, block in sides], dtype=np.int64),
+                "registers": _column(events, "registers"),
+                "shared": _column(events, "shared"),
+                "bytes": _column(events, "bytes"),
+                "graph_node": _column(events, "graph_node"),
+                "place": np.array([places[e.pid, e.tid] for e in events], dtype=np.int64),
+            }
+        )
 
     def _add_waits(self, events: list[Any]) -> None:
         start, end, events = self._times(events)
-        table = np.empty((8, len(events)), dtype=np.int64)
-        table[0], table[1] = start, end
-        table[2] = [self.names[e.name] for e in events]
-        table[3] = _column(events, "device")
-        table[4] = _column(events, "stream")
-        table[5] = _column(events, "wait_on_stream")
-        table[6] = _column(events, "correlation")
-        table[7] = _column(events, "record_correlation")
-        # Recorders write "no stream" as the largest number of their type.
-        for row in (4, 5):
-            table[row][table[row] >= (1 << 32) - 1] = -1
-        self.waits.append(table)
+        stream, source = _column(events, "stream"), _column(events, "wait_on_stream")
+        stream[stream >= _NO_STREAM] = -1
+        source[source >= _NO_STREAM] = -1
+        self.waits.append(
+            {
+                "start": start,
+                "end": end,
+                "name": self._name_codes(events),
+                "device": np.minimum(_column(events, "device"), _LARGEST_SMALL),
+                "stream": stream,
+                "source_stream": source,
+                "correlation": _column(events, "correlation"),
+                "record_correlation": _column(events, "record_correlation"),
+            }
+        )
+
+    def _name_codes(self, events: Sequence[Any]) -> Ints:
+        names = self.names
+        return np.array([names[e.name] for e in events], dtype=np.int64)
+
+
+def inexact(events: Sequence[Any]) -> bool:
+    """Tell whether some times of a block are too large for a double to keep nanoseconds."""
+    times = [e.ts for e in events if type(e) is Complete]
+    return any(t > _EXACT_US and not t.is_integer() for t in times)
 
 
 def _to_ns(us: Floats) -> Ints:
@@ -215,17 +253,18 @@ def _to_ns(us: Floats) -> Ints:
     return whole.astype(np.int64) * 1000 + np.rint((us - whole) * 1000).astype(np.int64)
 
 
-def _column(events: list[Any], field: str) -> Ints:
+def _column(events: Sequence[Any], field: str) -> Ints:
     """One argument of every event, -1 where it is absent, the largest integer where too large."""
     values = [getattr(e.args, field) if e.args else -1 for e in events]
     try:
-        return np.array(values, dtype=np.int64)
+        column = np.array(values, dtype=np.int64)
     except OverflowError:
-        return np.array([min(max(v, -1), _LARGEST) for v in values], dtype=np.int64)
+        column = np.array([min(max(v, -1), _LARGEST) for v in values], dtype=np.int64)
+    return np.maximum(column, -1)
 
 
 def _product(sides: list[int] | None) -> int:
-    if not sides:
+    if not sides or len(sides) > _DIMENSIONS:
         return -1
     product = math.prod(sides)
     return product if 0 < product <= _LARGEST else -1
@@ -235,5 +274,5 @@ def _small(identifier: int | str) -> int:
     """Read a device or stream from the row that shows an event; 0 when it is no number."""
     if isinstance(identifier, int) and 0 <= identifier < _LARGEST:
         return identifier
-    digits = "".join(c for c in str(identifier) if c.isdigit())[:18]
+    digits = "".join(c for c in str(identifier) if c in "0123456789")[:18]
     return int(digits) if digits else 0

@@ -8,61 +8,79 @@ import numpy as np
 from tailwave.model import Flags, Floats, GpuKind, Ints
 from tailwave.replay.change import Changed, in_steps, issuer, without_targets, without_work
 from tailwave.replay.program import Dependency, Program
-from tailwave.timeline.calls import direction
+from tailwave.timeline.calls import SIZEABLE_COPY, direction
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
 from tailwave.timeline.link import link_speed
 
-# Smaller copies take their latency, not their bytes; they stay as they are.
-_WORTH_MOVING = 64 << 10
-
 
 def async_copy(case: Case, program: Program) -> Changed:
-    """Run large host-to-GPU copies on a stream of their own, at the link's speed, a step ahead.
+    """Run sizeable copies over the host link on streams of their own, at the link's speed.
 
-    The host is no longer held by them. The kernels of a step still wait for the step's copies,
-    which have been running since the copies before them ended: the link stays the limit.
+    The host is no longer held by them. Copies to the GPU run a step ahead: the kernels of a step
+    still wait for the step's copies, but these have been running since the copies before them
+    ended, so that the link stays the limit. Copies to the host begin when what they fetch is
+    there, and nothing waits for them.
     """
-    moved = _moved(case, program)
+    to_gpu, to_host = (_moved(case, program, way) for way in ("HtoD", "DtoH"))
+    moved = to_gpu | to_host
     if not moved.any():
-        return Changed(program, ("no large copy from the host",))
+        return Changed(program, ("no sizeable copy over the host link",))
     link = link_speed(case.timeline, case.device)
+    changed = _released(program, moved)
     size: Floats = case.timeline.gpu.bytes[program.row].astype(np.float64)
-    at_link = (size / link * 1e3).astype(np.int64)
-    by = issuer(program)
-    holding = np.zeros(len(program.lane), dtype=bool)
-    holding[by[moved]] = True
+    at_link = np.minimum((size / link * 1e3).astype(np.int64), program.duration)
+    before = _before_in_stream(program)
+    own = int(program.stream.max()) + 1
+    changed = msgspec.structs.replace(
+        changed,
+        duration=np.where(moved, at_link, program.duration),
+        stream=np.where(to_gpu, own, np.where(to_host, own + 1, program.stream)),
+        dep=np.where(to_gpu, -1, np.where(to_host, before, changed.dep)),
+        dep_lag=np.where(moved, 0, changed.dep_lag),
+        latency=np.where(to_gpu, 0, program.latency),
+        gap=np.where(moved, 0, program.gap),
+    )
+    return Changed(_ahead(changed, to_gpu), (f"link speed {link / 1e3:.0f} GB/s",))
+
+
+def _moved(case: Case, program: Program, way: str) -> Flags:
+    gpu = case.timeline.gpu
+    names = np.array([direction(name) == way for name in case.timeline.names], dtype=bool)
+    rows = program.row
+    sizeable = (gpu.kind[rows] == GpuKind.MEMCPY) & names[gpu.name[rows]]
+    sizeable &= gpu.bytes[rows] >= SIZEABLE_COPY
+    return np.asarray(sizeable & (program.row_step >= 0) & (issuer(program) >= 0), dtype=bool)
+
+
+def _before_in_stream(program: Program) -> Ints:
+    """The row before each row in its stream, -1 for the first."""
+    order = np.lexsort((np.arange(len(program.row)), program.stream))
+    before = np.full(len(order), -1, dtype=np.int64)
+    same = np.diff(program.stream[order]) == 0
+    before[order[1:][same]] = order[:-1][same]
+    return before
+
+
+def _released(program: Program, moved: Flags) -> Program:
+    """Let the host neither be held by the moved copies nor wait for them."""
     held = in_steps(program) & (program.activity == Activity.COPY)
-    changed = without_targets(program, holding | held)
+    holding = np.zeros(len(program.lane), dtype=bool)
+    holding[issuer(program)[moved]] = True
+    changed = without_targets(program, held | holding | _waits_for(program, moved))
     changed = without_work(changed, in_steps(program), (Activity.COPY,))
     hold = changed.hold.copy()
     hold[held] = 0
     hold[holding] = np.minimum(hold[holding], _call_time(program, holding))
-    return Changed(
-        _ahead(
-            msgspec.structs.replace(
-                changed,
-                hold=hold,
-                duration=np.where(moved, np.minimum(at_link, program.duration), program.duration),
-                stream=np.where(moved, int(program.stream.max()) + 1, program.stream),
-                dep=np.where(moved, -1, changed.dep),
-                latency=np.where(moved, 0, program.latency),
-                gap=np.where(moved, 0, program.gap),
-            ),
-            moved,
-        ),
-        (f"link speed {link / 1e3:.0f} GB/s",),
-    )
+    return msgspec.structs.replace(changed, hold=hold)
 
 
-def _moved(case: Case, program: Program) -> Flags:
-    gpu = case.timeline.gpu
-    names = np.array([direction(name) == "HtoD" for name in case.timeline.names], dtype=bool)
-    rows = program.row
-    large = (gpu.kind[rows] == GpuKind.MEMCPY) & names[gpu.name[rows]]
-    worth = gpu.bytes[rows] >= _WORTH_MOVING
-    issued = (program.row_step >= 0) & (issuer(program) >= 0)
-    return np.asarray(large & worth & issued, dtype=bool)
+def _waits_for(program: Program, moved: Flags) -> Flags:
+    """Tell which actions wait for a moved copy and for nothing else."""
+    owner = np.repeat(np.arange(len(program.lane)), np.diff(program.targets, axis=1).ravel())
+    waits = np.zeros(len(program.lane), dtype=bool)
+    waits[owner[moved[program.target_row]]] = True
+    return waits & in_steps(program)
 
 
 def _call_time(program: Program, holding: Flags) -> int:

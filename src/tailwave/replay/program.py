@@ -18,7 +18,7 @@ from tailwave.timeline.attribution import Attribution
 from tailwave.timeline.calls import Call, classify_all
 from tailwave.timeline.hostwork import Activity
 from tailwave.timeline.intervals import overlap
-from tailwave.timeline.launches import issued
+from tailwave.timeline.launches import filled_in_streams, issued
 from tailwave.timeline.steps import Steps
 
 # Launch to start on an idle GPU when the recording never shows it (ns): H200, profiled and not,
@@ -56,7 +56,7 @@ class Program(msgspec.Struct, frozen=True):
     what its lane was doing when it began.
 
     GPU rows: ``row`` is the row of the timeline's table, ``stream`` a dense stream number,
-    ``issue`` the recorded start for work whose launch is not recorded, else -1.
+    ``issue`` a start that is fixed, else -1.
     """
 
     lane: Ints
@@ -141,7 +141,7 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         dep=timing.dep,
         dep_lag=timing.dep_lag,
         dep_kind=timing.dep_kind,
-        issue=np.where(timeline.gpu.launch[order] < 0, timeline.gpu.start[order], -1),
+        issue=_fixed_starts(timeline, order, rows),
         counts=timeline.gpu.device[order] == attribution.device,
         step_count=len(steps),
     )
@@ -224,7 +224,11 @@ def _activity(attribution: Attribution, actions: _Actions) -> Bytes:
 
 
 def _issue_order(timeline: Timeline, actions: _Actions) -> tuple[Ints, Ints]:
-    """GPU rows in order of issue (unlaunched first), and each action's bounds into them."""
+    """GPU rows in order of issue, and each action's bounds into them.
+
+    Work whose launch is not recorded was issued no earlier than the work before it in its stream;
+    what has none before it was issued before the recording began, and comes first.
+    """
     gpu = timeline.gpu
     action_of = np.full(len(timeline.host), -1, dtype=np.int64)
     by_time = np.argsort(actions.start, kind="stable")
@@ -235,6 +239,7 @@ def _issue_order(timeline: Timeline, actions: _Actions) -> tuple[Ints, Ints]:
     known = gpu.launch >= 0
     issued_by = np.full(len(gpu), -1, dtype=np.int64)
     issued_by[known] = action_of[gpu.launch[known]]
+    issued_by = filled_in_streams(timeline, issued_by, known=issued_by >= 0)
     order = np.lexsort((gpu.start, issued_by))
     issued_by = issued_by[order]
     low = np.searchsorted(issued_by, rank, side="left")
@@ -310,12 +315,13 @@ def _timing(timeline: Timeline, attribution: Attribution, order: Ints, position:
     gpu = timeline.gpu
     start = gpu.start[order]
     known = gpu.launch[order] >= 0
-    called = np.where(known, issued(timeline)[order], start)
+    called = issued(timeline)[order]
     before = _stream_predecessor_end(timeline, order)
     usual = attribution.launch_latency or DEFAULT_LATENCY_NS
-    queued = called + usual <= before
+    queued = ~known | (called + usual <= before)
     since_before = start - before
-    since_issue = start - called
+    # Of an unrecorded launch nothing is known but that it came in time.
+    since_issue = np.where(known, start - called, 0)
     switching = since_before[queued & (since_before >= 0) & (since_before < _UNEXPLAINED_NS)]
     usual_gap = int(np.median(switching)) if len(switching) else 0
     latency = np.where(queued, np.minimum(usual, np.maximum(since_issue, 0)), since_issue)
@@ -323,9 +329,10 @@ def _timing(timeline: Timeline, attribution: Attribution, order: Ints, position:
     dep = np.full(len(order), -1, dtype=np.int64)
     lag = np.zeros(len(order), dtype=np.int64)
     kind = np.zeros(len(order), dtype=np.uint8)
-    waited = start - np.maximum(before, called + usual)
+    waited = start - np.maximum(before, np.where(known, called + usual, _NEVER))
+    waited = np.where(before > _NEVER, waited, np.where(known, waited, 0))
     finder = _DependencyFinder(timeline, position)
-    for index in np.flatnonzero(known & (waited > _UNEXPLAINED_NS)):
+    for index in np.flatnonzero(waited > _UNEXPLAINED_NS):
         found, why = finder.find(int(order[index]), int(start[index] - waited[index]))
         if found < 0:
             continue
@@ -333,17 +340,24 @@ def _timing(timeline: Timeline, attribution: Attribution, order: Ints, position:
         lag[index] = start[index] - gpu.end[found]
         latency[index] = min(usual, int(since_issue[index]))
         gap[index] = min(usual_gap, int(since_before[index]))
-    joins = _joins(timeline, order, position)
-    for index, source in joins.items():
+    for row, source in _joins(timeline, order, position).items():
         # A join that was not binding in the recording can be in a changed run.
-        if dep[index] < 0 and gpu.end[order[source]] <= start[index]:
-            dep[index], kind[index] = source, Dependency.EVENT
-            lag[index] = min(usual_gap, int(start[index] - gpu.end[order[source]]))
-    # A dependency must have been issued before, or the run could not know its end.
-    late = dep >= np.arange(len(order))
-    dep[late], kind[late] = -1, Dependency.NONE
-    latency[late] = since_issue[late]
+        if dep[row] < 0 and gpu.end[order[source]] <= start[row]:
+            dep[row], kind[row] = source, Dependency.EVENT
+            lag[row] = min(usual_gap, int(start[row] - gpu.end[order[source]]))
     return _Timing(latency, gap, dep, lag, kind)
+
+
+def _fixed_starts(timeline: Timeline, order: Ints, rows: Ints) -> Ints:
+    """Recorded start of the first row of each stream that was issued before the recording; -1."""
+    gpu = timeline.gpu
+    fixed = np.full(len(order), -1, dtype=np.int64)
+    owned = rows[:, 0][rows[:, 1] > rows[:, 0]]
+    early = order[: int(owned.min(initial=len(order)))]
+    place = np.column_stack([gpu.device[early], gpu.stream[early]])
+    first = np.unique(place, axis=0, return_index=True)[1] if len(early) else early
+    fixed[first] = gpu.start[early[first]]
+    return fixed
 
 
 def _stream_predecessor_end(timeline: Timeline, order: Ints) -> Ints:

@@ -12,7 +12,9 @@ How it is found:
     stretched is charged to those causes first; the rest, spent in operators, launch calls and the
     interpreter between them, is this finding. The time after the cure comes from a replay in which
     each step is one graph launch and its kernels follow each other by a node's gap (0.4 us,
-    measured on an H200). Waits for the GPU stay and cut the graph, since it cannot hold one.
+    measured on an H200). Waits for the GPU stay and cut the graph, since it cannot hold one. Where
+    another of the host's causes left the GPU idle for longer, only what remains after its cure
+    counts here.
 
 What cures it:
     cuda-graph: record the step once, replay it with one launch (torch.cuda.graph,
@@ -30,8 +32,10 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Evidence, Finding
-from tailwave.replay.forecast import Forecast
-from tailwave.replay.host_changes import cuda_graph
+from tailwave.replay.change import Change
+from tailwave.replay.copy_changes import async_copy
+from tailwave.replay.forecast import Forecast, Outlook
+from tailwave.replay.host_changes import cuda_graph, fed, no_sync, unstretched
 from tailwave.rules.build import finding, gain, heaviest, operator_of, places, share_saved, times
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
@@ -48,6 +52,11 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     if waited <= 0 or nodes == 0:
         return None
     outlook = forecast.after(cuda_graph)
+    first = _cured_first(case, waited)
+    if first:
+        # What the cure of a greater cause brings back too is that cause's.
+        gain_left = forecast.after(*first).step_us - forecast.after(*first, cuda_graph).step_us
+        outlook = Outlook(max(outlook.step_us, forecast.now_us - gain_left), outlook.notes)
     claim = (
         f"The GPU waits for launches {share_saved(forecast, outlook.step_us)} of each step; with "
         f"its {nodes} launches as {'CUDA graphs' if outlook.notes else 'one CUDA graph'} "
@@ -62,6 +71,17 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         evidence=[*_evidence(case, waited, nodes), *(Evidence(note) for note in outlook.notes)],
         remedies=_remedies(case),
     )
+
+
+def _cured_first(case: Case, waited: float) -> list[Change]:
+    """Cures of the host's other causes that left the GPU idle for longer than issuing did."""
+    cures = (
+        (Cause.SYNC, no_sync),
+        (Cause.STARVED, fed),
+        (Cause.CONTENTION, unstretched),
+        (Cause.BLOCKED_COPY, async_copy),
+    )
+    return [cure for cause, cure in cures if case.cause_us(cause) > waited]
 
 
 def _evidence(case: Case, waited: float, nodes: int) -> list[Evidence]:

@@ -54,6 +54,11 @@ def classify_all(names: Sequence[str]) -> Bytes:
     return np.array([classify(name) for name in names], dtype=np.uint8)
 
 
+# A copy of at least this many bytes takes its time for the bytes; a smaller one fetches a value,
+# and what it costs is the wait.
+SIZEABLE_COPY = 1 << 20
+
+
 def is_pageable(name: str) -> bool:
     """Tell whether a copy's name says that one side is pageable host memory."""
     return "pageable" in name.lower()

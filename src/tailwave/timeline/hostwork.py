@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, Flags, GpuKind, HostKind, Ints, Timeline
-from tailwave.timeline.calls import Call, classify_all, direction, is_pageable
+from tailwave.timeline.calls import SIZEABLE_COPY, Call, classify_all, is_pageable
 from tailwave.timeline.intervals import union
 from tailwave.timeline.lanes import Lane
 from tailwave.timeline.steps import Steps
@@ -81,7 +81,8 @@ def host_work(timeline: Timeline, lane: Lane, steps: Steps) -> HostWork:
     activity[_inside(base, tops.copy_start, tops.copy_end)] = Activity.COPY
     activity[_inside(base, tops.sync_start, tops.sync_end)] = Activity.SYNC
     work = HostWork(base.start, base.end, activity, base.row, base.pause)
-    return _stretch(timeline, work, steps.host_start)
+    # A loader takes as long as its data take, now more and now less.
+    return _stretch(timeline, work, steps.host_start, ~_inside(base, *loading))
 
 
 class _Spans(msgspec.Struct, frozen=True):
@@ -187,13 +188,11 @@ def _tops(timeline: Timeline, lane: Lane) -> _Spans:
 
 
 def _held_by_copy(timeline: Timeline, copies: Ints) -> Ints:
-    """Of the copy calls, those that held the host: host-to-device copies of pageable memory."""
+    """Of the copy calls, those that held the host: sizeable copies of pageable memory."""
     gpu = timeline.gpu
-    held_names = np.array(
-        [is_pageable(name) and direction(name) == "HtoD" for name in timeline.names], dtype=bool
-    )
-    rows = (gpu.kind == GpuKind.MEMCPY) & (gpu.launch >= 0) & held_names[gpu.name]
-    return np.intersect1d(copies, gpu.launch[rows])
+    pageable = np.array([is_pageable(name) for name in timeline.names], dtype=bool)
+    rows = (gpu.kind == GpuKind.MEMCPY) & (gpu.launch >= 0) & pageable[gpu.name]
+    return np.intersect1d(copies, gpu.launch[rows & (gpu.bytes >= SIZEABLE_COPY)])
 
 
 def _disjoint(spans: list[tuple[int, int]]) -> tuple[Ints, Ints]:
@@ -261,7 +260,7 @@ class _Enclosing:
         return _disjoint(list(zip(start[idle].tolist(), end[idle].tolist(), strict=True)))
 
 
-def _stretch(timeline: Timeline, work: HostWork, step_start: Ints) -> HostWork:
+def _stretch(timeline: Timeline, work: HostWork, step_start: Ints, comparable: Flags) -> HostWork:
     """Mark the stretches that take far longer than the same piece of work does elsewhere."""
     length = work.end - work.start
     piece = _piece(timeline, work)
@@ -272,9 +271,7 @@ def _stretch(timeline: Timeline, work: HostWork, step_start: Ints) -> HostWork:
     if _pauses_are_everywhere(work):
         usual = np.where(work.pause, np.percentile(length[work.pause], 10), usual)
     stretched = length > np.maximum(usual + _STRETCHED_NS, _STRETCHED_TIMES * usual)
-    stretched &= (work.activity == Activity.ISSUE) | (
-        (work.activity == Activity.STARVED) & work.pause
-    )
+    stretched &= comparable & np.isin(work.activity, (Activity.ISSUE, Activity.STARVED))
     activity = work.activity.copy()
     activity[stretched] = Activity.STRETCHED
     return HostWork(work.start, work.end, activity, work.row, work.pause)

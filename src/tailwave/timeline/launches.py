@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwave.model import Ints, Timeline
+from tailwave.model import Flags, Ints, Timeline
 
 # Before every moment of a recording: what is not in it was issued before it began.
 NOT_RECORDED = int(np.iinfo(np.int64).min)
@@ -24,12 +24,17 @@ def issued_in_order(timeline: Timeline) -> Ints:
 
     A stream runs its work in the order in which it was issued.
     """
-    gpu = timeline.gpu
     moment = issued(timeline)
+    return filled_in_streams(timeline, moment, known=moment != NOT_RECORDED)
+
+
+def filled_in_streams(timeline: Timeline, values: Ints, *, known: Flags) -> Ints:
+    """Give GPU rows of unknown value that of the row before them in their stream, if any."""
+    gpu = timeline.gpu
     order = np.lexsort((gpu.start, gpu.stream, gpu.device))
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = (np.diff(gpu.stream[order]) != 0) | (np.diff(gpu.device[order]) != 0)
-    position = np.arange(len(order))
-    known = (moment[order] != NOT_RECORDED) | fresh
-    moment[order] = moment[order][np.maximum.accumulate(np.where(known, position, 0))]
-    return moment
+    source = np.where(known[order] | fresh, np.arange(len(order)), 0)
+    filled = values.copy()
+    filled[order] = values[order][np.maximum.accumulate(source)]
+    return filled
