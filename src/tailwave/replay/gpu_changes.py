@@ -10,15 +10,14 @@ import numpy as np
 from tailwave.model import Flags, Floats, GpuKind, HostKind, Ints
 from tailwave.replay.change import Change, Changed, drop_idle_issuers, issuer, issues
 from tailwave.replay.program import Dependency, Program, replace_rows
+from tailwave.replay.waves import Regime, scaling
 from tailwave.timeline.case import Case
 from tailwave.timeline.interference import most_delayed_stream
-from tailwave.timeline.losses import FLOOR_NS
+from tailwave.timeline.losses import FLOOR_NS, communication
 
-# Matrix products of the vendor's libraries size their work to the SMs that they find and run
-# persistent CTAs, so their time follows the SM count and not the waves of the recorded grid.
-_SIZED_TO_CHIP = re.compile(
-    r"nvjet|cutlass|gemm|xmma|cudnn.*(conv|fprop|dgrad|wgrad)", re.IGNORECASE
-)
+# Matrix products and convolutions of the vendor's libraries, which size their persistent kernels
+# to the SMs that they find.
+_PERSISTENT = re.compile(r"nvjet|cutlass|cublas|xmma|^(void )?cudnn", re.IGNORECASE)
 _ELEMENTWISE = re.compile(r"elementwise|CUDAFunctor|pointwise", re.IGNORECASE)
 _OPTIMISER = "Optimizer.step"
 # SMs that a partition is cut in on compute capability 9.0 and later.
@@ -49,36 +48,26 @@ def sm_count(count: int) -> Change:
 
 
 def sm_factors(case: Case, program: Program, count: int) -> tuple[Floats, tuple[str, ...]]:
-    """How much longer each GPU row takes on ``count`` SMs, and how many rows are of which regime.
-
-    *waves*: CTAs of one wave run side by side, so the time goes with the number of waves.
-    *sized to the chip*: library matrix products, time in inverse proportion to the SMs.
-    *unaffected*: copies, memsets, collectives, and grids that fit the smaller chip.
-    """
+    """How much longer each GPU row takes on ``count`` SMs, and how many are of which regime."""
     have = case.device.sm_count
     if not have:
         return np.ones(len(program.row)), ("the recording does not say how many SMs the GPU has",)
-    waves = case.residency.waves[program.row]
-    recorded = np.ceil(np.maximum(np.nan_to_num(waves, nan=1.0), 1e-9))
-    scaled = np.ceil(np.maximum(np.nan_to_num(waves, nan=1.0) * have / count, 1e-9))
-    factor = scaled / recorded
-    sized = np.array(
-        [bool(_SIZED_TO_CHIP.search(name)) for name in case.timeline.names], dtype=bool
+    gpu, rows = case.timeline.gpu, program.row
+    sizing = [bool(_PERSISTENT.search(name)) for name in case.timeline.names]
+    working = (gpu.kind == GpuKind.KERNEL) & (gpu.grid > 0) & ~communication(case.timeline)
+    scaled = scaling(
+        grid=np.where(working, gpu.grid, np.nan)[rows],
+        ctas_per_sm=case.residency.ctas_per_sm[rows],
+        persistent=np.array(sizing, dtype=np.uint8)[gpu.name[rows]],
+        have=have,
+        count=count,
     )
-    gpu = case.timeline.gpu
-    fills = np.minimum(gpu.grid[program.row], have)
-    by_chip = sized[gpu.name[program.row]] & (fills > 0)
-    factor = np.where(by_chip, np.maximum(fills / count, 1.0 if count <= have else 0.0), factor)
-    if count > have:
-        factor = np.where(by_chip, np.where(fills >= have, have / count, 1.0), factor)
-    kernel = gpu.kind[program.row] == GpuKind.KERNEL
-    factor = np.where(kernel & (np.isfinite(waves) | by_chip), factor, 1.0)
-    changed = factor != 1.0
     note = (
-        f"regimes: {int((changed & ~by_chip).sum())} kernels by waves, "
-        f"{int((changed & by_chip).sum())} sized to the chip, {int((~changed).sum())} unaffected"
+        f"regimes: {scaled.count(Regime.WAVES)} kernels by waves, "
+        f"{scaled.count(Regime.PERSISTENT)} persistent, "
+        f"{scaled.count(Regime.UNAFFECTED)} unaffected"
     )
-    return factor, (note,)
+    return scaled.factor, (note,)
 
 
 def isolated(case: Case, program: Program) -> Changed:
