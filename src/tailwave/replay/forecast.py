@@ -17,6 +17,8 @@ from tailwave.timeline.case import Case
 
 # A replay that does not give the recorded step back within this share is not to be trusted.
 IDENTITY_TOLERANCE = 0.05
+# Kernels themselves take longer or shorter from run to run (clocks, memory): the least range given.
+GPU_SPREAD = 0.05
 
 
 class Outlook(msgspec.Struct, frozen=True):
@@ -71,14 +73,15 @@ def forecast(case: Case) -> Forecast:
     length = np.maximum(case.steps.duration, 1)
     error = float(np.max(np.abs(replayed.step - case.steps.duration) / length))
     overhead = unprofiled(case, recorded)
+    now = run(overhead.likely).step_us
     return Forecast(
         case=case,
         recorded=recorded,
         likely=overhead.likely,
         recorded_us=replayed.step_us,
-        now_us=run(overhead.likely).step_us,
-        low_us=run(overhead.fastest).step_us,
-        high_us=run(overhead.slowest).step_us,
+        now_us=now,
+        low_us=min(run(overhead.fastest).step_us, now * (1 - GPU_SPREAD)),
+        high_us=max(run(overhead.slowest).step_us, now * (1 + GPU_SPREAD)),
         identity_error=error,
         overhead=overhead,
     )
