@@ -220,7 +220,8 @@ def sweep() -> Iterator[str]:
             ).factor[0]
             row.append(f"{times[name]:.3f} ({error(whole[name] * factor, times[name]):+.0%})")
         rows.append(row)
-    yield "### Other SM counts, single kernels\n\nMeasured ms, and in brackets the prediction's error.\n"
+    yield "### Other SM counts, single kernels\n"
+    yield "Measured ms, and in brackets the prediction's error.\n"
     yield from table(["SMs", *kernels], rows)
 
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from benchmarks.read_kineto import big_trace
+
 from tailwave.readers import read
 from tailwave.replay.engine import run
 from tailwave.replay.forecast import forecast

@@ -133,11 +133,13 @@ def fed(case: Case, program: Program) -> Changed:
     changed = without_work(program, in_steps(program), (Activity.STARVED,))
     names = np.where(program.host_row >= 0, case.timeline.host.name[program.host_row], -1)
     work = changed.work.copy()
-    issuing = work[:, Activity.ISSUE]
-    for pause in np.flatnonzero(in_steps(program) & (program.work[:, Activity.STARVED] > 0)):
-        for action in range(pause, min(pause + _COLD_CALLS, len(names))):
-            usual = int(np.median(program.work[names == names[action], Activity.ISSUE]))
-            issuing[action] = min(int(issuing[action]), usual)
+    paused = np.flatnonzero(in_steps(program) & (program.work[:, Activity.STARVED] > 0))
+    cold = np.unique((paused[:, None] + np.arange(_COLD_CALLS)).ravel())
+    cold = cold[cold < len(names)]
+    for name in np.unique(names[cold]):
+        mine = cold[names[cold] == name]
+        usual = int(np.median(program.work[names == name, Activity.ISSUE]))
+        work[mine, Activity.ISSUE] = np.minimum(work[mine, Activity.ISSUE], usual)
     return Changed(msgspec.structs.replace(changed, work=work))
 
 
