@@ -11,6 +11,7 @@ from tailwave.errors import UnreadableInputError
 
 ENDS_EARLY = "ends early"
 DAMAGED = "is damaged"
+TRACE_WANTED = "give a trace that torch.profiler exported (export_chrome_trace)"
 _GZIP_MAGIC = b"\x1f\x8b"
 # What other tools' files begin with, and what they are.
 _FOREIGN = (
@@ -21,6 +22,11 @@ _FOREIGN = (
     (b"PK\x03\x04", "a ZIP archive (unpack it first)"),
     (b"\xff\xfe", "UTF-16 text (save it as UTF-8)"),
 )
+_FOREIGN_SUFFIXES = {
+    ".nsys-rep": "a report of nsys",
+    ".qdrep": "a report of nsys",
+    ".ncu-rep": "a report of ncu",
+}
 _LONGEST_MAGIC = 32
 
 
@@ -40,11 +46,10 @@ class ByteSource:
             self._raw.seek(0)
             self.size = path.stat().st_size
         except OSError as error:
-            raise UnreadableInputError(f"cannot read {path}: {error.strerror}.") from error
-        for foreign, what in _FOREIGN:
-            if magic.startswith(foreign):
-                self.close()
-                raise UnreadableInputError(f"{path} is {what}, not a trace of PyTorch's profiler.")
+            raise refused(path, error) from error
+        if what := _foreign(path, magic):
+            self.close()
+            raise UnreadableInputError(f"{path} is {what}: {TRACE_WANTED}.")
         self._file: io.BufferedReader | gzip.GzipFile = self._raw
         if magic.startswith(_GZIP_MAGIC):
             self._file = gzip.GzipFile(fileobj=self._raw)
@@ -66,9 +71,22 @@ class ByteSource:
         except (zlib.error, gzip.BadGzipFile):
             self.fault = DAMAGED
         except OSError as error:
-            raise UnreadableInputError(f"cannot read {self.path}: {error.strerror}.") from error
+            raise refused(self.path, error) from error
         return b"".join(pieces)
 
     def close(self) -> None:
         """Close the file."""
         self._raw.close()
+
+
+def refused(path: Path, error: OSError) -> UnreadableInputError:
+    """Word the system's refusal to read a file or folder."""
+    return UnreadableInputError(
+        f"cannot read {path} ({error.strerror}): make it readable, or give a copy that is."
+    )
+
+
+def _foreign(path: Path, magic: bytes) -> str:
+    """Say what another tool's file is; nothing for what may be a trace."""
+    by_content = (what for foreign, what in _FOREIGN if magic.startswith(foreign))
+    return next(by_content, _FOREIGN_SUFFIXES.get(path.suffix.lower(), ""))

@@ -1,8 +1,8 @@
 """Reads a big JSON trace in blocks: the other top-level values first or last, events in between.
 
-Nothing but one block of events, and one top-level value, is in memory at a time. A block is cut
-where one event seems to end and the next to begin; whether the cut was right shows when the block
-is decoded, since a wrong one leaves brackets or strings open.
+Nothing but one block of events, and the wanted top-level values, is in memory at a time. A block
+is cut where one event seems to end and the next to begin; whether the cut was right shows when the
+block is decoded, since a wrong one leaves brackets or strings open.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from tailwave.errors import UnreadableInputError
-from tailwave.readers.byte_source import DAMAGED, ENDS_EARLY, ByteSource
+from tailwave.readers.byte_source import DAMAGED, ENDS_EARLY, TRACE_WANTED, ByteSource
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 1 << 20
 EVENTS_KEY = "traceEvents"
+ENDS_IN_EVENT = "ends in mid-event"
 _SPACE = b" \t\r\n"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _KEY = re.compile(rb"(" + _STRING + rb")\s*+:", re.DOTALL)
 _TOKEN = re.compile(_STRING + rb'|[{}\[\]"]', re.DOTALL)
-_SCALAR = re.compile(rb"[^,\]}\s]+")
+_SCALAR = re.compile(rb"[^,\]}]+")
 _BOUNDARY = re.compile(rb"}\s*+(,)\s*+{")
+_OPENINGS = (b"{", b"[", b'"')
 _LIST_END = ord("]")
 # No recorder writes more than this (bytes): what seems longer has a bracket or a quote missing.
 _LONGEST_KEY = 1 << 16
 _LONGEST_EVENT = 2 << 20
-_LONGEST_VALUE = 32 << 20
+_LONGEST_STRING = 32 << 20
 # How often the end of a damaged event is looked for far and wide, which takes its time.
 _SEARCHES = 64
 
@@ -66,11 +68,10 @@ class JsonStream:
         elif opening == b"{":
             yield from self._members()
         elif opening or not self._source.fault:
-            path, what = self._source.path, "neither a JSON object nor a list"
-            raise UnreadableInputError(
-                f"cannot read {path}: it is {what}." if opening else f"{path} is empty."
-            )
-        self.fault = self._source.fault or self.fault
+            what = "neither a JSON object nor a list" if opening else "empty"
+            raise UnreadableInputError(f"{self._source.path} is {what}: {TRACE_WANTED}.")
+        if self._source.fault == DAMAGED or not self.fault:
+            self.fault = self._source.fault
 
     def _fill(self, size: int) -> bool:
         more = self._source.read(size)
@@ -90,7 +91,9 @@ class JsonStream:
             if key == EVENTS_KEY and self._buffer.startswith(b"["):
                 self._buffer = self._buffer[1:]
                 yield from self._events()
-            elif not self._value(key):
+            else:
+                self._value(key)
+            if self.fault:
                 return
 
     def _key(self) -> str | None:
@@ -108,23 +111,39 @@ class JsonStream:
         self._buffer = self._buffer[match.end() :]
         return match[1][1:-1].decode(errors="replace")
 
-    def _value(self, key: str) -> bool:
-        """Read over one value, keeping it if it is wanted; False when it does not end."""
-        size = self._block
-        while (end := value_end(self._buffer, 0)) < 0 or end == len(self._buffer):
-            if len(self._buffer) > _LONGEST_VALUE:
+    def _value(self, key: str) -> None:
+        """Read over one value, keeping it if it is wanted."""
+        wanted = key in self._wanted
+        pieces = [piece for piece in self._value_pieces() if wanted]
+        if wanted:
+            self.values[key] = _loads(b"".join(pieces))
+
+    def _value_pieces(self) -> Iterator[bytes]:
+        """Take one value off the buffer, in pieces; sets the fault when it does not end."""
+        if self._buffer[:1] not in _OPENINGS:
+            yield self._scalar()
+            return
+        depth = 0
+        while True:
+            depth, end = _walk(self._buffer, depth, 0, len(self._buffer))
+            piece, self._buffer = self._buffer[:end], self._buffer[end:]
+            yield piece
+            if depth == 0 and end:
+                return
+            if len(self._buffer) > _LONGEST_STRING:
                 self.fault = DAMAGED
-                return False
-            if not self._fill(size):
+                return
+            if not self._fill(max(self._block, len(self._buffer))):
+                self.fault = ENDS_EARLY
+                return
+
+    def _scalar(self) -> bytes:
+        while (match := _SCALAR.match(self._buffer)) and match.end() == len(self._buffer):
+            if len(self._buffer) > _LONGEST_STRING or not self._fill(self._block):
                 break
-            size *= 2
-        if end < 0:
-            self.fault = ENDS_EARLY
-            return False
-        if key in self._wanted:
-            self.values[key] = _loads(self._buffer[:end])
-        self._buffer = self._buffer[end:]
-        return True
+        end = match.end() if match else 0
+        scalar, self._buffer = self._buffer[:end], self._buffer[end:]
+        return scalar
 
     def _events(self) -> Iterator[bytes]:
         """Yield the blocks of the list that the buffer is in; leave what follows the list."""
@@ -148,7 +167,7 @@ class JsonStream:
     def _stop(self) -> None:
         """Note that the file ended before the list did."""
         self._ended = True
-        self.fault = ENDS_EARLY
+        self.fault = ENDS_IN_EVENT
 
     def split(self, block: bytes) -> Iterator[bytes]:
         """Split a block that did not decode into its events, by counting brackets.
@@ -180,10 +199,10 @@ class JsonStream:
         """
         boundary = _BOUNDARY.search(block, position)
         near = boundary.start() + 1 if boundary else len(block)
-        end = value_end(block, position, near)
+        end = _value_end(block, position, near)
         if end >= 0 or self._searches == 0:
             return near if end < 0 else end
-        end = value_end(block, position)
+        end = _value_end(block, position, len(block))
         if end >= 0 and _is_json(block[position:end]):
             return end
         short = len(block) - position <= _LONGEST_EVENT
@@ -204,26 +223,31 @@ class JsonStream:
             self._stop()
 
 
-def value_end(buffer: bytes, position: int, limit: int | None = None) -> int:
+def _value_end(buffer: bytes, position: int, limit: int) -> int:
     """Where the JSON value that begins at a position ends; -1 if that is beyond the limit."""
-    limit = len(buffer) if limit is None else limit
-    if position >= limit:
-        return -1
-    if buffer[position] not in b'{["':
+    if buffer[position : position + 1] not in _OPENINGS:
         match = _SCALAR.match(buffer, position, limit)
         return match.end() if match else position + 1
-    depth = 0
+    depth, end = _walk(buffer, 0, position, limit)
+    return end if depth == 0 and end > position else -1
+
+
+def _walk(buffer: bytes, depth: int, position: int, limit: int) -> tuple[int, int]:
+    """Walk through a value until it closes, or its brackets and whole strings run out.
+
+    Takes the number of brackets open at the position; returns how many are then open, and where.
+    """
     for token in _TOKEN.finditer(buffer, position, limit):
         text = token[0]
+        if text == b'"':  # a string that goes on beyond the limit
+            return depth, token.start()
         if text in (b"{", b"["):
             depth += 1
         elif text in (b"}", b"]"):
             depth -= 1
-        elif text == b'"':
-            return -1
         if depth == 0:
-            return token.end()
-    return -1
+            return depth, token.end()
+    return depth, limit
 
 
 def _last_boundary(buffer: bytes) -> int:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from tailwave.errors import UnreadableInputError
 from tailwave.model import DeviceInfo, Thread, Timeline
-from tailwave.readers.byte_source import ByteSource
+from tailwave.readers.byte_source import TRACE_WANTED, ByteSource
 from tailwave.readers.json_stream import BLOCK_BYTES, JsonStream
-from tailwave.readers.kineto_columns import Columns, inexact
+from tailwave.readers.kineto_columns import Columns
 from tailwave.readers.kineto_events import BlockDecoder
 from tailwave.readers.kineto_tables import gpu_table, host_table, wait_table
 
@@ -51,11 +50,8 @@ def _nothing(path: Path, columns: Columns, stream: JsonStream) -> str:
     if stream.fault:
         return f"{path} {stream.fault}, and holds no usable event before that: record it again."
     if not stream.has_events:
-        return f"{path} is JSON without a list of events (traceEvents): not a profiler trace."
-    return (
-        f"{path} holds no usable event ({columns.events} read): record with "
-        "torch.profiler and export_chrome_trace."
-    )
+        return f"{path} is JSON without a list of events (traceEvents): {TRACE_WANTED}."
+    return f"{path} holds no usable event ({columns.events} read): {TRACE_WANTED}."
 
 
 def _collect(
@@ -64,19 +60,14 @@ def _collect(
     source = ByteSource(path)
     stream = JsonStream(source, _WANTED, block_bytes)
     decoder, columns = BlockDecoder(flows=flows), Columns()
-    precise: BlockDecoder | None = None
     try:
         for block in stream.blocks():
-            split = cache(lambda raw: tuple(stream.split(raw)))  # splitting moves the stream
-            events = decoder.decode(block, split)
-            if inexact(events):
-                precise = precise or BlockDecoder(flows=flows, precise=True)
-                events = precise.decode(block, split)
-            columns.add(events)
+            columns.add(decoder.decode(block, stream.split))
             if progress is not None:
                 progress(source.position, source.size)
     finally:
         source.close()
+    columns.finish()
     columns.left_out.update(decoder.left_out)
     return columns, stream
 
@@ -93,8 +84,8 @@ def _timeline(path: Path, columns: Columns, stream: JsonStream) -> Timeline:
     return Timeline(
         names=tuple(columns.names),
         threads=tuple(
-            Thread(str(pid), str(tid), columns.thread_names.get((str(pid), str(tid)), ""))
-            for pid, tid in columns.threads
+            Thread(pid, tid, columns.thread_names.get((pid, tid), ""))
+            for pid, tid in columns.threads.texts
         ),
         devices=_devices(stream.values.get("deviceProperties")),
         host=host,

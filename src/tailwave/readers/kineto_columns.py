@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tailwave.model import Floats, GpuKind, HostKind, Ints
-from tailwave.readers.kineto_events import Begin, Complete, FlowBegin, FlowEnd, Metadata
+from tailwave.readers.kineto_events import (
+    Args,
+    Begin,
+    Complete,
+    End,
+    FlowBegin,
+    FlowEnd,
+    Metadata,
+    Pairing,
+    PreciseComplete,
+)
 
 # Categories, in lower case as all releases since 2021 spell them but for case.
 _HOST = {
     "cpu_op": HostKind.OPERATOR,
     "operator": HostKind.OPERATOR,
     "python_function": HostKind.PYTHON,
+    "python": HostKind.PYTHON,
     "user_annotation": HostKind.ANNOTATION,
 }
 _GPU = {
@@ -28,7 +39,10 @@ _GPU = {
 }
 _RUNTIME_ENDS = ("_runtime", "_driver")
 # Arrows from a call to the work it launched; there are others, from forward to backward.
-_LAUNCH_ARROWS = frozenset({"ac2g", "async_cpu_to_gpu"})
+_LAUNCH_ARROWS = frozenset({"ac2g", "async_cpu_to_gpu", "async"})
+_COMPLETES = frozenset({Complete, PreciseComplete})
+_OTHERS = frozenset({Metadata, FlowBegin, FlowEnd, Begin, End})
+_NO_ARGS = Args()
 # Kinds as one number: host kinds as they are, GPU kinds from 10 up.
 _GPU_BASE, _WAIT, _SPAN, _OTHER = 10, 100, 101, -1
 _LARGEST = int(np.iinfo(np.int64).max)
@@ -39,8 +53,6 @@ _NO_STREAM = (1 << 32) - 1
 _LONGEST_US = 1e12
 # And so are later times (us), in the year 2096, or earlier ones; in nanoseconds they fit 63 bits.
 _LATEST_US = 4e15
-# Microseconds up to which a double holds nanoseconds exactly: its 53 bits, less ten for 1/1000.
-_EXACT_US = float(1 << 43)
 _DIMENSIONS = 3
 
 Table: TypeAlias = dict[str, Ints]
@@ -53,6 +65,21 @@ class Codes(dict[Any, int]):
     def __missing__(self, key: Any) -> int:  # noqa: ANN401 - names, pids and tids of any type
         """Give a new key the next number."""
         self[key] = code = len(self)
+        return code
+
+
+class Places(dict[Place, int]):
+    """Numbers places in the order in which they are first looked up; 1 and "1" are one place."""
+
+    def __init__(self) -> None:
+        """Begin with no places."""
+        super().__init__()
+        self.texts: dict[tuple[str, str], int] = {}  # as the recorder wrote them
+
+    def __missing__(self, place: Place) -> int:
+        """Give a new place the next number, and another spelling of it the same."""
+        text = str(place[0]), str(place[1])
+        self[place] = code = self.texts.setdefault(text, len(self.texts))
         return code
 
 
@@ -76,70 +103,87 @@ class _Kinds(dict[str, int]):
         return kind
 
 
+class _Batch(dict[str, Callable[[Any], None]]):
+    """The complete events of a block in four lists; maps a category to what adds to its list."""
+
+    def __init__(self, kinds: _Kinds) -> None:
+        super().__init__()
+        self.host: list[Any] = []
+        self.gpu: list[Any] = []
+        self.waits: list[Any] = []
+        self.spans: list[Any] = []
+        self._kinds = kinds
+
+    def __missing__(self, category: str) -> Callable[[Any], None]:
+        kind = self._kinds[category]
+        rows = {_OTHER: [], _WAIT: self.waits, _SPAN: self.spans}.get(kind)
+        if rows is None:
+            rows = self.host if kind < _GPU_BASE else self.gpu
+        self[category] = rows.append
+        return rows.append
+
+
 class Columns:
     """All that has been read of a trace; the lists hold one table a block.
 
-    ``flow_begins`` maps an arrow to the place and time (ns) of its begin, ``flow_ends`` a place
+    ``flow_begins`` maps an arrow to the thread and time (ns) of its begin, ``flow_ends`` a place
     (its code in ``places``) and time to the arrow that ends there.
     """
 
     def __init__(self) -> None:
         """Begin with nothing."""
         self.names = Codes()
-        self.threads = Codes()
+        self.threads = Places()
         self.thread_names: dict[tuple[str, str], str] = {}
         self.host: list[Table] = []
         self.gpu: list[Table] = []
         self.waits: list[Table] = []
         self.spans: list[tuple[int, int]] = []
-        self.places = Codes()
+        self.places = Places()
         self.flow_begins: dict[int | str, tuple[Place, int]] = {}
         self.flow_ends: dict[tuple[int, int], int | str] = {}
         self.left_out: Counter[str] = Counter()
         self.events = 0
         self._kinds = _Kinds()
+        self._pairing = Pairing()
 
     def add(self, events: Sequence[Any]) -> None:
         """Add the events of a block."""
         self.events += len(events)
-        host: list[Any] = []
-        gpu: list[Any] = []
-        waits: list[Any] = []
-        kinds = self._kinds
-        for event in events:
-            if hasattr(event, "dur"):
-                kind = kinds[event.cat]
-                if kind == _OTHER:
-                    continue
-                if kind < _GPU_BASE:
-                    host.append(event)
-                elif kind < _WAIT:
-                    gpu.append(event)
-                elif kind == _WAIT:
-                    waits.append(event)
-                else:
-                    self._add_span(event)
+        self._add_complete([e for e in events if type(e) in _COMPLETES])
+        paired: list[PreciseComplete] = []
+        for event in [e for e in events if type(e) in _OTHERS]:
+            if isinstance(event, Begin | End):
+                whole = self._pairing.add(event)
+                paired += [whole] if whole else []
             else:
                 self._add_other(event)
-        if host:
-            self._add_host(host)
-        if gpu:
-            self._add_gpu(gpu)
-        if waits:
-            self._add_waits(waits)
+        self._add_complete(paired)
 
-    def _add_other(self, event: object) -> None:
-        if isinstance(event, Metadata):
-            name = (event.args or {}).get("name")
-            if event.name == "thread_name" and isinstance(name, str):
-                self.thread_names[str(event.pid), str(event.tid)] = name
-        elif isinstance(event, FlowBegin | FlowEnd):
+    def finish(self) -> None:
+        """Count what has waited in vain for another event."""
+        self.left_out["begin without an end"] += self._pairing.begins_alone
+        self.left_out["end without a begin"] += self._pairing.ends_alone
+
+    def _add_complete(self, events: Sequence[Any]) -> None:
+        batch = _Batch(self._kinds)
+        for event in events:
+            batch[event.cat](event)
+        self._add_host(batch.host)
+        self._add_gpu(batch.gpu)
+        self._add_waits(batch.waits)
+        self._add_spans(batch.spans)
+
+    def _add_other(self, event: Metadata | FlowBegin | FlowEnd) -> None:
+        if not isinstance(event, Metadata):
             self._add_flow(event)
-        elif isinstance(event, Begin):
-            self.left_out["begin and end are two events"] += 1
+            return
+        name = (event.args or {}).get("name")
+        if event.name == "thread_name" and isinstance(name, str):
+            self.thread_names[str(event.pid), str(event.tid)] = name
 
     def _add_flow(self, event: FlowBegin | FlowEnd) -> None:
-        if event.cat not in _LAUNCH_ARROWS or abs(event.ts) > _LATEST_US:
+        if event.cat not in _LAUNCH_ARROWS or not -_LATEST_US <= event.ts <= _LATEST_US:
             return
         at = round(event.ts * 1000)
         if isinstance(event, FlowBegin):
@@ -147,39 +191,42 @@ class Columns:
         else:
             self.flow_ends[self.places[event.pid, event.tid], at] = event.id
 
-    def _add_span(self, event: Any) -> None:  # noqa: ANN401 - one of two types
+    def _add_spans(self, events: list[Any]) -> None:
         # The recorder's own window is the span that names it.
-        if "profiler" in event.name.lower():
-            start, end, events = self._times([event])
-            if events:
-                self.spans.append((int(start[0]), int(end[0])))
+        events = [e for e in events if "profiler" in e.name.lower()]
+        start, end, _ = self._times(events)
+        self.spans += zip(start.tolist(), end.tolist(), strict=True)
 
-    def _times(self, events: Sequence[Any]) -> tuple[Ints, Ints, list[Any]]:
+    def _times(self, events: list[Any]) -> tuple[Ints, Ints, list[Any]]:
         """Start and end (ns) of the events whose times make sense, and those events."""
-        length = np.array([float(e.dur) for e in events])
-        begin = np.array([float(e.ts) for e in events])
+        begin = np.array([e.ts for e in events], dtype=np.float64)
+        length = np.array([e.dur for e in events], dtype=np.float64)
         unknown, negative = np.isnan(length), length < 0
         enormous = (length > _LONGEST_US) | (np.abs(begin) > _LATEST_US)
-        self.left_out["duration missing or not a number"] += int(unknown.sum())
-        self.left_out["negative duration"] += int(negative.sum())
-        self.left_out["enormous time or duration"] += int((enormous & ~negative).sum())
         good = ~(unknown | negative | enormous)
         if not good.all():
-            events = [e for e, ok in zip(events, good, strict=True) if ok]
+            self.left_out["duration missing or not a number"] += int(unknown.sum())
+            self.left_out["negative duration"] += int(negative.sum())
+            impossible = enormous & ~negative & ~unknown
+            self.left_out["enormous time or duration"] += int(impossible.sum())
+            events = [e for e, ok in zip(events, good.tolist(), strict=True) if ok]
             begin, length = begin[good], length[good]
-        if events and not isinstance(events[0], Complete):
+        if events and isinstance(events[0], PreciseComplete):
             start = np.array([round(e.ts * 1000) for e in events], dtype=np.int64)
             took = np.array([round(e.dur * 1000) for e in events], dtype=np.int64)
         else:
             start, took = _to_ns(begin), _to_ns(length)
-        return start, start + took, list(events)
+        return start, start + took, events
 
     def _add_host(self, events: list[Any]) -> None:
         start, end, events = self._times(events)
+        if not events:
+            return
         kinds, threads = self._kinds, self.threads
         kind = np.array([kinds[e.cat] for e in events], dtype=np.int64)
-        correlation = _column(events, "correlation")
-        correlation[kind != HostKind.RUNTIME] = -1
+        calls = np.flatnonzero(kind == HostKind.RUNTIME)
+        correlation = np.full(len(events), -1, dtype=np.int64)
+        correlation[calls] = _column(_arguments([events[i] for i in calls]), "correlation")
         self.host.append(
             {
                 "start": start,
@@ -193,12 +240,13 @@ class Columns:
 
     def _add_gpu(self, events: list[Any]) -> None:
         start, end, events = self._times(events)
-        kinds, places = self._kinds, self.places
-        device, stream = _column(events, "device"), _column(events, "stream")
+        if not events:
+            return
+        kinds, places, args = self._kinds, self.places, _arguments(events)
+        device, stream = _column(args, "device"), _column(args, "stream")
         # Old recorders name device and stream only by the row that shows the event.
-        device[device < 0] = [_small(e.pid) for e, d in zip(events, device, strict=True) if d < 0]
-        stream[stream < 0] = [_small(e.tid) for e, s in zip(events, stream, strict=True) if s < 0]
-        sides = [(e.args.grid, e.args.block) if e.args else (None, None) for e in events]
+        device[device < 0] = [_small(events[i].pid) for i in np.flatnonzero(device < 0)]
+        stream[stream < 0] = [_small(events[i].tid) for i in np.flatnonzero(stream < 0)]
         self.gpu.append(
             {
                 "start": start,
@@ -207,32 +255,37 @@ class Columns:
                 "kind": np.array([kinds[e.cat] - _GPU_BASE for e in events], dtype=np.int64),
                 "device": np.minimum(device, _LARGEST_SMALL),
                 "stream": stream,
-                "correlation": _column(events, "correlation"),
-                "grid": np.array([_product(grid) for grid, _ in sides], dtype=np.int64),
-                "block": np.array([_product(block) for _, block in sides], dtype=np.int64),
-                "registers": _column(events, "registers"),
-                "shared": _column(events, "shared"),
-                "bytes": _column(events, "bytes"),
-                "graph_node": _column(events, "graph_node"),
+                "correlation": _column(args, "correlation"),
+                "grid": np.array([_product(a.grid) for a in args], dtype=np.int64),
+                "block": np.array([_product(a.block) for a in args], dtype=np.int64),
+                "registers": _column(args, "registers"),
+                "shared": _column(args, "shared"),
+                "bytes": _column(args, "bytes"),
+                "graph_node": _column(args, "graph_node"),
                 "place": np.array([places[e.pid, e.tid] for e in events], dtype=np.int64),
             }
         )
 
     def _add_waits(self, events: list[Any]) -> None:
         start, end, events = self._times(events)
-        stream, source = _column(events, "stream"), _column(events, "wait_on_stream")
+        if not events:
+            return
+        args = _arguments(events)
+        stream, source = _column(args, "stream"), _column(args, "wait_on_stream")
         stream[stream >= _NO_STREAM] = -1
         source[source >= _NO_STREAM] = -1
+        record = _column(args, "record_correlation")
+        record[record >= _NO_STREAM] = -1
         self.waits.append(
             {
                 "start": start,
                 "end": end,
                 "name": self._name_codes(events),
-                "device": np.minimum(_column(events, "device"), _LARGEST_SMALL),
+                "device": np.minimum(_column(args, "device"), _LARGEST_SMALL),
                 "stream": stream,
                 "source_stream": source,
-                "correlation": _column(events, "correlation"),
-                "record_correlation": _column(events, "record_correlation"),
+                "correlation": _column(args, "correlation"),
+                "record_correlation": record,
             }
         )
 
@@ -241,21 +294,19 @@ class Columns:
         return np.array([names[e.name] for e in events], dtype=np.int64)
 
 
-def inexact(events: Sequence[Any]) -> bool:
-    """Tell whether some times of a block are too large for a double to keep nanoseconds."""
-    times = [e.ts for e in events if type(e) is Complete]
-    return any(t > _EXACT_US and not t.is_integer() for t in times)
-
-
 def _to_ns(us: Floats) -> Ints:
     """Microseconds to nanoseconds; exact up to 2**43 us, and for whole microseconds beyond."""
     whole = np.floor(us)
     return whole.astype(np.int64) * 1000 + np.rint((us - whole) * 1000).astype(np.int64)
 
 
-def _column(events: Sequence[Any], field: str) -> Ints:
+def _arguments(events: list[Any]) -> list[Args]:
+    return [e.args or _NO_ARGS for e in events]
+
+
+def _column(args: list[Args], field: str) -> Ints:
     """One argument of every event, -1 where it is absent, the largest integer where too large."""
-    values = [getattr(e.args, field) if e.args else -1 for e in events]
+    values = [getattr(a, field) for a in args]
     try:
         column = np.array(values, dtype=np.int64)
     except OverflowError:

@@ -27,7 +27,7 @@ def gpu_table(columns: Columns, host: HostTable) -> GpuTable:
     fields = (*(f for f in GpuTable.__struct_fields__ if f != "launch"), "place")
     table = _joined(columns.gpu, fields)
     table = _ordered(table, np.lexsort((table["end"], table["start"])))
-    launch = _by_correlation(host, table["correlation"], table["start"])
+    launch = _by_correlation(columns, host, table)
     if columns.flow_ends:
         launch = _by_arrow(columns, host, table, launch)
     return GpuTable(
@@ -80,25 +80,69 @@ def _narrow(column: Ints) -> SmallInts:
     return np.minimum(column, np.iinfo(np.int32).max).astype(np.int32)
 
 
-def _by_correlation(host: HostTable, correlation: Ints, start: Ints) -> Ints:
+def _by_correlation(columns: Columns, host: HostTable, table: Table) -> Ints:
     """Host row of the call with each GPU row's correlation; -1 where there is none.
 
-    Processes count their correlations apart, so one number can name several calls: the last of
-    them that began before the GPU row is taken, else the first.
+    Processes count their correlations apart, so one number can name several calls. Then a call of
+    the process that drives the GPU row's device is taken, if there is one.
     """
     calls = np.flatnonzero((host.kind == HostKind.RUNTIME) & (host.correlation >= 0))
-    calls = calls[np.lexsort((host.start[calls], host.correlation[calls]))]
-    known = host.correlation[calls]
-    low = np.searchsorted(known, correlation, side="left")
-    high = np.searchsorted(known, correlation, side="right")
-    result = np.full(len(correlation), -1, dtype=np.int64)
-    found = (high > low) & (correlation >= 0)
-    result[found] = calls[low[found]]
-    for row in np.flatnonzero(found & (high - low > 1)):
-        same = calls[low[row] : high[row]]
-        began = int(np.searchsorted(host.start[same], start[row], side="right"))
-        result[row] = same[max(began - 1, 0)]
-    return result
+    rows = np.flatnonzero(table["correlation"] >= 0)
+    called, wanted = host.correlation[calls], table["correlation"][rows]
+    order = np.argsort(called, kind="stable")
+    low = np.searchsorted(called, wanted, side="left", sorter=order)
+    times = np.searchsorted(called, wanted, side="right", sorter=order) - low
+    launch = np.full(len(table["start"]), -1, dtype=np.int64)
+    launch[rows[times == 1]] = calls[order[low[times == 1]]]
+    unclear = rows[times > 1]
+    if len(unclear):
+        launch[unclear] = _latest_calls(host, calls, table, unclear)
+        process = _processes(columns)[host.thread]
+        drivers = _drivers(process, table["device"], launch, rows[times == 1])
+        for device, driver in drivers.items():
+            own = calls[process[calls] == driver]
+            here = unclear[table["device"][unclear] == device]
+            better = _latest_calls(host, own, table, here)
+            launch[here] = np.where(better >= 0, better, launch[here])
+    return launch
+
+
+def _latest_calls(host: HostTable, calls: Ints, table: Table, rows: Ints) -> Ints:
+    """For GPU rows, the last of the calls of their correlation that began before them.
+
+    The first of those calls where all began later; -1 where there is none.
+    """
+    correlation = np.concatenate([host.correlation[calls], table["correlation"][rows]])
+    start = np.concatenate([host.start[calls], table["start"][rows]])
+    is_row = np.arange(len(start)) >= len(calls)
+    order = np.lexsort((is_row, start, correlation))
+    ordered_rows = is_row[order]
+    at = np.arange(len(order))
+    before = np.maximum.accumulate(np.where(ordered_rows, -1, at))
+    after = np.minimum.accumulate(np.where(ordered_rows, len(order), at)[::-1])[::-1]
+    result = np.full(len(start), -1, dtype=np.int64)
+    for found in (after, before):  # before wins
+        valid = ordered_rows & (found >= 0) & (found < len(order))
+        mine, its = order[valid], order[found[valid]]
+        same = correlation[mine] == correlation[its]
+        result[mine[same]] = calls[its[same]]
+    return result[len(calls) :]
+
+
+def _processes(columns: Columns) -> Ints:
+    """Give each thread the number of its process."""
+    pids = [pid for pid, _ in columns.threads.texts]
+    codes = {pid: code for code, pid in enumerate(dict.fromkeys(pids))}
+    return np.array([codes[pid] for pid in pids], dtype=np.int64)
+
+
+def _drivers(process: Ints, device: Ints, launch: Ints, clear: Ints) -> dict[int, int]:
+    """Find the process that launched most of each device's rows whose launch is clear."""
+    drivers: dict[int, int] = {}
+    for one in np.unique(device[clear]).tolist():
+        rows = clear[device[clear] == one]
+        drivers[one] = int(np.bincount(process[launch[rows]]).argmax())
+    return drivers
 
 
 def _by_arrow(columns: Columns, host: HostTable, table: Table, launch: Ints) -> Ints:
