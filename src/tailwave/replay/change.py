@@ -24,6 +24,21 @@ class Changed(msgspec.Struct, frozen=True):
 Change: TypeAlias = Callable[[Case, Program], Changed]
 
 
+def call_names(case: Case, program: Program) -> Ints:
+    """For each action the code of its call's name; -1 for a step boundary."""
+    names = np.full(len(program.lane), -1, dtype=np.int64)
+    calls = program.host_row >= 0
+    names[calls] = case.timeline.host.name[program.host_row[calls]]
+    return names
+
+
+def a_step(count: int, program: Program) -> str:
+    """Word how often something happens: "30 a step", or "1 in 120 steps" where it is rarer."""
+    if count < program.step_count:
+        return f"{count} in {program.step_count} steps"
+    return f"{round(count / max(program.step_count, 1), 1):g} a step"
+
+
 def in_steps(program: Program) -> Flags:
     """Tell which actions lie within the steps; outside nothing is changed."""
     return np.asarray((program.step >= 0) & (program.step < program.step_count), dtype=bool)

@@ -9,11 +9,14 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from tailwave.model import GpuKind
 from tailwave.replay.change import Change
 from tailwave.replay.engine import run
 from tailwave.replay.overhead import Overhead, unprofiled
 from tailwave.replay.program import Program, compile_program
+from tailwave.timeline.calls import direction
 from tailwave.timeline.case import Case
+from tailwave.timeline.intervals import union_of
 
 # A replay that does not give the recorded step back within this share is not to be trusted.
 IDENTITY_TOLERANCE = 0.05
@@ -54,7 +57,27 @@ class Forecast(msgspec.Struct, frozen=True):
     def after(self, *changes: Change) -> Outlook:
         """Run the likely program under some changes, one upon the other."""
         program, notes = self.changed(*changes)
-        return Outlook(run(program).step_us, notes)
+        return Outlook(max(run(program).step_us, self._least(program)), notes)
+
+    def _least(self, program: Program) -> float:
+        """Time (us) that the GPU needs for a step when its streams overlap no more than recorded.
+
+        Which streams depend on which is known only where it was binding, so a replay overlaps
+        them too freely.
+        """
+        gpu = self.case.timeline.gpu
+        crosses = np.array([direction(name) != "" for name in self.case.timeline.names], dtype=bool)
+        counted = program.counts & (program.row_step >= 0)
+        counted &= ~((gpu.kind[program.row] == GpuKind.MEMCPY) & crosses[gpu.name[program.row]])
+        needed = np.zeros(program.step_count)
+        for step in range(program.step_count):
+            mine = np.flatnonzero(counted & (program.row_step == step))
+            rows = program.row[mine]
+            start, end = union_of(gpu.start[rows], gpu.end[rows])
+            recorded = int((gpu.end[rows] - gpu.start[rows]).sum())
+            overlapped = float((end - start).sum()) / recorded if recorded else 1.0
+            needed[step] = overlapped * float(program.duration[mine].sum())
+        return float(np.median(needed)) / 1e3
 
     def changed(self, *changes: Change) -> tuple[Program, tuple[str, ...]]:
         """Apply changes to the likely program without running it."""

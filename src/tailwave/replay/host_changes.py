@@ -9,6 +9,8 @@ from tailwave.model import Flags, GpuKind, Ints
 from tailwave.replay.change import (
     Change,
     Changed,
+    a_step,
+    call_names,
     in_steps,
     issuer,
     issues,
@@ -90,19 +92,16 @@ def _as_graph(program: Program, case: Case, member: Flags) -> Program:
 def _refused(case: Case, program: Program, cutting: Flags) -> tuple[str, ...]:
     if not cutting.any():
         return ()
-    rows = program.host_row[cutting]
-    names = sorted({case.name_of_host(int(row)) for row in rows if row >= 0})
-    per_step = int(cutting.sum()) / max(program.step_count, 1)
-    return (
-        f"a graph cannot hold {', '.join(names)}: {per_step:.0f} a step cut the step into pieces",
-    )
+    codes = np.unique(call_names(case, program)[cutting])
+    names = sorted(case.timeline.names[code] for code in codes if code >= 0)
+    often = a_step(int(cutting.sum()), program)
+    return (f"a graph cannot hold {', '.join(names)}: cut {often}",)
 
 
 def no_sync(case: Case, program: Program) -> Changed:
     """Take away the waits within the steps, with the operators and copies that served them."""
-    host = case.timeline.host
-    calls = classify_all(case.timeline.names)
-    kind = np.where(program.host_row >= 0, calls[host.name[program.host_row]], np.uint8(Call.OTHER))
+    kinds = np.append(classify_all(case.timeline.names), np.uint8(Call.OTHER))
+    kind = kinds[call_names(case, program)]
     serving = in_steps(program) & (program.activity == Activity.SYNC)
     waiting = in_steps(program) & np.isin(kind, (Call.WAIT, Call.ALLOCATE))
     fetching = serving & (kind == Call.COPY)
@@ -131,7 +130,7 @@ def fed(case: Case, program: Program) -> Changed:
     the host's work before each takes what it usually takes before such a call.
     """
     changed = without_work(program, in_steps(program), (Activity.STARVED,))
-    names = np.where(program.host_row >= 0, case.timeline.host.name[program.host_row], -1)
+    names = call_names(case, program)
     work = changed.work.copy()
     paused = np.flatnonzero(in_steps(program) & (program.work[:, Activity.STARVED] > 0))
     cold = np.unique((paused[:, None] + np.arange(_COLD_CALLS)).ravel())
@@ -146,7 +145,7 @@ def fed(case: Case, program: Program) -> Changed:
 def unstretched(case: Case, program: Program) -> Changed:
     """Take away the time by which host work was stretched."""
     changed = without_work(program, in_steps(program), (Activity.STRETCHED,))
-    names = np.where(program.host_row >= 0, case.timeline.host.name[program.host_row], -1)
+    names = call_names(case, program)
     hold = changed.hold.copy()
     for action in np.flatnonzero(in_steps(program) & (program.activity == Activity.STRETCHED)):
         hold[action] = min(hold[action], int(np.median(hold[names == names[action]])))

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Flags, Floats
-from tailwave.replay.change import in_steps, issuer, waits
+from tailwave.replay.change import call_names, in_steps, issuer, waits
 from tailwave.replay.program import Program
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
@@ -63,9 +63,8 @@ def unprofiled(case: Case, program: Program) -> Overhead:
 
 def host_speed_while_recorded(case: Case, program: Program) -> float:
     """How fast the host was while it was recorded, against its warm self (0.5 to 1)."""
-    names = np.array([bool(_PLAIN_LAUNCH.match(name)) for name in case.timeline.names], dtype=bool)
-    calls = in_steps(program) & (program.host_row >= 0) & ~waits(program)
-    calls &= names[case.timeline.host.name[program.host_row]]
+    plain = [code for code, name in enumerate(case.timeline.names) if _PLAIN_LAUNCH.match(name)]
+    calls = in_steps(program) & ~waits(program) & np.isin(call_names(case, program), plain)
     calls &= program.activity != Activity.STRETCHED
     if int(calls.sum()) < _LAUNCHES_NEEDED:
         return 1.0

@@ -131,7 +131,7 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         step=step,
         host_row=actions.host_row,
         activity=_activity(attribution, actions),
-        lane_start=_lane_starts(actions, len(attribution.lanes)),
+        lane_start=_lane_starts(actions),
         row=order,
         row_step=gpu_step,
         stream=streams.astype(np.int64),
@@ -175,25 +175,24 @@ def _actions(timeline: Timeline, steps: Steps, attribution: Attribution) -> _Act
     return _Actions(lanes, start, end, host_row[order], mark[order])
 
 
-def _lane_starts(actions: _Actions, lanes: int) -> Ints:
-    first = np.searchsorted(actions.lane, np.arange(lanes))
-    return actions.start[np.minimum(first, len(actions.start) - 1)]
+def _lane_starts(actions: _Actions) -> Ints:
+    """Start of each lane's first action; there is one lane at least, that of the boundaries."""
+    return actions.start[np.unique(actions.lane, return_index=True)[1]]
 
 
 def _work(attribution: Attribution, actions: _Actions) -> Ints:
     """Host time before each action since the one before it, by activity."""
     table = np.zeros((len(actions.lane), len(Activity)), dtype=np.int64)
+    follows = np.flatnonzero(np.diff(actions.lane, prepend=-1) == 0)
+    low, high = actions.end[follows - 1], actions.start[follows]
     for lane, work in enumerate(attribution.work):
-        mine = np.flatnonzero(actions.lane == lane)
-        if len(mine) < 2:  # noqa: PLR2004 - the first action has nothing before it
-            continue
-        low, high = actions.end[mine[:-1]], actions.start[mine[1:]]
+        mine = actions.lane[follows] == lane
         for activity in Activity:
             of_kind = work.activity == activity
-            spent = overlap(work.start[of_kind], work.end[of_kind], low, high)
-            table[mine[1:], activity] = spent
-        # What no activity covers is issuing, so that the sum is the recorded time.
-        table[mine[1:], Activity.ISSUE] += (high - low) - table[mine[1:]].sum(axis=1)
+            spent = overlap(work.start[of_kind], work.end[of_kind], low[mine], high[mine])
+            table[follows[mine], activity] = spent
+    # What no activity covers is issuing, so that the sum is the recorded time.
+    table[follows, Activity.ISSUE] += (high - low) - table[follows].sum(axis=1)
     return table
 
 
