@@ -214,7 +214,10 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """Everything that ``tailwave diagnose`` says about one input, ready to be rendered."""
+    """Everything that ``tailwave diagnose`` says about one input, ready to be rendered.
+
+    ``withheld`` holds the codes of findings that the recording is not sound enough to carry.
+    """
 
     source: Source
     device: DeviceInfo | None
@@ -222,6 +225,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     division: tuple[Share, ...]
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
+    withheld: tuple[str, ...] = ()
 
 
 class Prediction(msgspec.Struct, frozen=True):

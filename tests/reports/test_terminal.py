@@ -175,3 +175,15 @@ def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     with console.capture() as capture:
         render(LAUNCH_BOUND_STEP, console)
     assert "\x1b[1m 1. CRITICAL" in capture.get()
+
+
+def test_an_unsound_recording_is_not_called_healthy() -> None:
+    """When findings were withheld, the first line says so instead of finding nothing wrong."""
+    withheld = msgspec.structs.replace(HEALTHY_STEP, withheld=("launch-bound",))
+
+    first = " ".join(rendered(withheld).split("\n\n", maxsplit=1)[0].split())
+
+    assert first == (
+        "This recording is not sound enough to say what is wrong (launch-bound withheld): see the "
+        "notes, and record it again."
+    )

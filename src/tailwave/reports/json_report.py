@@ -30,6 +30,7 @@ def to_json(diagnosis: Diagnosis) -> bytes:
             for share in diagnosis.division
         ],
         "findings": [_finding(finding) for finding in diagnosis.findings],
+        "withheld": list(diagnosis.withheld),
         "notes": list(diagnosis.notes),
     }
     return msgspec.json.format(msgspec.json.encode(document), indent=2)

@@ -42,7 +42,16 @@ def _headline(diagnosis: Diagnosis) -> str:
         return _advice(diagnosis.findings[0])
     if diagnosis.steps is None:
         return "This recording does not tell where the time of a step goes."
+    if diagnosis.withheld:
+        return (
+            f"This recording is not sound enough to say what is wrong ({_withheld(diagnosis)} "
+            "withheld): see the notes, and record it again."
+        )
     return f"{_nothing_much(diagnosis.findings)} {_spending(diagnosis.division)}".rstrip()
+
+
+def _withheld(diagnosis: Diagnosis) -> str:
+    return ", ".join(diagnosis.withheld)
 
 
 def _advice(finding: Finding) -> str:

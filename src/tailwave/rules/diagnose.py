@@ -16,6 +16,8 @@ from tailwave.rules import RULES, stream_interference
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 from tailwave.timeline.interference import streams_are_joined
+from tailwave.timeline.intervals import overlap, union
+from tailwave.timeline.losses import communication
 from tailwave.timeline.prepare import prepare
 from tailwave.timeline.quality import Quality
 from tailwave.timeline.steps import summarise
@@ -62,6 +64,7 @@ def diagnose(timelines: Sequence[Timeline], path: str) -> Diagnosis:
         division=chosen.division,
         findings=chosen.findings,
         notes=notes,
+        withheld=chosen.withheld,
     )
 
 
@@ -88,7 +91,8 @@ def diagnose_rank(timeline: Timeline) -> Diagnosis:
         steps=summarise(case.timeline, case.steps, case.device.index),
         division=division(case),
         findings=findings,
-        notes=(*notes, *withheld, *_forecast_notes(likely)),
+        notes=(*notes, *_withheld_note(withheld), *_forecast_notes(likely)),
+        withheld=withheld,
     )
 
 
@@ -98,6 +102,7 @@ def division(case: Case) -> tuple[Share, ...]:
     rows = case.gpu_rows
     shares: list[Share] = []
     for code, label, lost in (
+        ("collectives", "only collectives (NCCL, RCCL)", _collectives_alone(case)),
         ("stream-interference", "kernels ready, SMs held by others", _held(case)),
         ("wave-tail", "part-filled last waves", float(case.losses.tail[rows].sum()) / 1e3),
         ("small-grid", "SMs left idle by small grids", float(case.losses.small[rows].sum()) / 1e3),
@@ -110,6 +115,19 @@ def division(case: Case) -> tuple[Share, ...]:
     for cause, (code, label) in _LABELS.items():
         shares.append(Share(code, label, case.cause_us(cause)))
     return tuple(sorted((s for s in shares if s.us > 0), key=lambda share: -share.us))
+
+
+def _collectives_alone(case: Case) -> float:
+    """Time of the step in which nothing but collectives ran (us)."""
+    gpu = case.timeline.gpu
+    mine = gpu.device == case.device.index
+    others = mine & ~communication(case.timeline)
+    step = slice(case.step, case.step + 1)
+    low, high = case.steps.complete_from[step], case.steps.complete_to[step]
+    busy, busy_else = (
+        overlap(*union(gpu.start[rows], gpu.end[rows]), low, high) for rows in (mine, others)
+    )
+    return float((busy - busy_else)[0]) / 1e3
 
 
 def _held(case: Case) -> float:
@@ -135,10 +153,13 @@ def _findings(
         else:
             found.append(finding)
     found.sort(key=lambda finding: -finding.recoverable_us)
+    return tuple(found), tuple(withheld)
+
+
+def _withheld_note(withheld: tuple[str, ...]) -> tuple[str, ...]:
     if not withheld:
-        return tuple(found), ()
-    note = f"Withheld, because the recording is not sound enough: {', '.join(withheld)}."
-    return tuple(found), (note,)
+        return ()
+    return (f"Withheld, because the recording is not sound enough: {', '.join(withheld)}.",)
 
 
 def _forecast_notes(likely: Forecast) -> tuple[str, ...]:
