@@ -13,7 +13,7 @@ from tailwave.model import GpuKind
 from tailwave.replay.change import Change
 from tailwave.replay.engine import run
 from tailwave.replay.overhead import Overhead, unprofiled
-from tailwave.replay.program import Program, compile_program
+from tailwave.replay.program import Program, compile_program, same
 from tailwave.timeline.calls import direction
 from tailwave.timeline.case import Case
 from tailwave.timeline.intervals import union_of
@@ -57,14 +57,22 @@ class Forecast(msgspec.Struct, frozen=True):
     def after(self, *changes: Change) -> Outlook:
         """Run the likely program under some changes, one upon the other."""
         program, notes = self.changed(*changes)
+        if same(program, self.likely):
+            return Outlook(self.now_us, notes)
         return Outlook(max(run(program).step_us, self._least(program)), notes)
 
     def _least(self, program: Program) -> float:
         """Time (us) that the GPU needs for a step when its streams overlap no more than recorded.
 
         Which streams depend on which is known only where it was binding, so a replay overlaps
-        them too freely.
+        them too freely. Where the work of neighbouring steps overlapped too, the likely program
+        needs less than that; a change then needs less in proportion.
         """
+        likely = self._busy(self.likely)
+        return self._busy(program) * min(1.0, self.now_us / likely if likely else 1.0)
+
+    def _busy(self, program: Program) -> float:
+        """Time (us) that the work of a step keeps the GPU busy, overlapping as recorded."""
         gpu = self.case.timeline.gpu
         crosses = np.array([direction(name) != "" for name in self.case.timeline.names], dtype=bool)
         counted = program.counts & (program.row_step >= 0)

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Flags, Floats, GpuKind, HostKind, Ints
-from tailwave.replay.change import Change, Changed, drop_idle_issuers, issuer, issues
+from tailwave.replay.change import Change, Changed, a_step, drop_idle_issuers, issuer, issues
 from tailwave.replay.program import Dependency, Program, replace_rows
 from tailwave.replay.waves import Regime, scaling
 from tailwave.timeline.case import Case
@@ -62,10 +62,11 @@ def sm_factors(case: Case, program: Program, count: int) -> tuple[Floats, tuple[
         have=have,
         count=count,
     )
+    kernels = int((gpu.kind[rows] == GpuKind.KERNEL).sum())
+    waves, persistent = scaled.count(Regime.WAVES), scaled.count(Regime.PERSISTENT)
     note = (
-        f"regimes: {scaled.count(Regime.WAVES)} kernels by waves, "
-        f"{scaled.count(Regime.PERSISTENT)} persistent, "
-        f"{scaled.count(Regime.UNAFFECTED)} unaffected"
+        f"of {kernels} kernels {waves} by waves, {persistent} persistent, "
+        f"{kernels - waves - persistent} unaffected"
     )
     return scaled.factor, (note,)
 
@@ -121,7 +122,8 @@ def fuse(case: Case, program: Program) -> Changed:
     names = np.array([bool(_ELEMENTWISE.search(name)) for name in case.timeline.names], dtype=bool)
     gpu = case.timeline.gpu
     fusible = names[gpu.name[program.row]] & (gpu.kind[program.row] == GpuKind.KERNEL)
-    return _merge_runs(program, fusible, np.zeros(len(program.row), dtype=np.int64))
+    alike = np.zeros(len(program.row), dtype=np.int64)
+    return _merge_runs(program, fusible, alike, "if they work on the same data")
 
 
 def merge_small_grids(case: Case, program: Program) -> Changed:
@@ -137,10 +139,10 @@ def merge_small_grids(case: Case, program: Program) -> Changed:
         axis=0,
         return_inverse=True,
     )[1].ravel()
-    return _merge_runs(program, small, same)
+    return _merge_runs(program, small, same, "if they do not depend on each other")
 
 
-def _merge_runs(program: Program, wanted: Flags, kind: Ints) -> Changed:
+def _merge_runs(program: Program, wanted: Flags, kind: Ints, assumed: str) -> Changed:
     """Merge neighbours of a stream and step that are wanted and of one kind into the first."""
     order = np.lexsort((np.arange(len(wanted)), program.stream))
     follows = np.zeros(len(order), dtype=bool)
@@ -159,9 +161,11 @@ def _merge_runs(program: Program, wanted: Flags, kind: Ints) -> Changed:
     keep = np.ones(len(order), dtype=bool)
     keep[order[follows]] = False
     merged = replace_rows(msgspec.structs.replace(program, duration=longest), keep)
-    return Changed(
-        drop_idle_issuers(merged, issues(program)), (f"{int((~keep).sum())} launches fewer",)
-    )
+    fewer = int((~keep).sum())
+    if not fewer:
+        return Changed(program)
+    note = f"launches fewer: {a_step(fewer, program)}, {assumed}"
+    return Changed(drop_idle_issuers(merged, issues(program)), (note,))
 
 
 def fused_optimizer(case: Case, program: Program) -> Changed:
@@ -177,7 +181,8 @@ def fused_optimizer(case: Case, program: Program) -> Changed:
     )
     by = issuer(program)
     call = np.where(by >= 0, program.host_row[by], -1)
-    moment = np.where(call >= 0, host.start[call], -1)
+    moment = np.full(len(call), -1, dtype=np.int64)
+    moment[call >= 0] = host.start[call[call >= 0]]
     keep = np.ones(len(program.row), dtype=bool)
     duration = program.duration.copy()
     for span in spans:

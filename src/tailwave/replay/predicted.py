@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tailwave.model import HostKind, HostTable, Ints, Timeline
+from tailwave.model import HostKind, HostTable, Ints, Thread, Timeline
 from tailwave.replay.change import issuer, issues, waits
 from tailwave.replay.engine import Run
 from tailwave.replay.program import Program
@@ -33,6 +33,8 @@ def predicted_timeline(case: Case, program: Program, run: Run) -> Timeline:
     }
     return msgspec.structs.replace(
         recorded,
+        # A recording of the GPU alone has no thread, but the predicted steps need one.
+        threads=recorded.threads or (Thread(pid="0", tid="0", name="steps"),),
         host=host,
         gpu=msgspec.structs.replace(keep_gpu(gpu, rows), **changed),
         names=(*recorded.names, *case.steps.names),

@@ -438,6 +438,13 @@ class _DependencyFinder:
         )
 
 
+def same(one: Program, other: Program) -> bool:
+    """Tell whether two programs are alike in everything, so that they run alike."""
+    return one is other or all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__
+    )
+
+
 def replace_rows(program: Program, keep: Flags) -> Program:
     """Leave out GPU rows; actions and dependencies that named them lose them."""
     renumber = np.cumsum(keep) - 1

@@ -104,7 +104,17 @@ def best_combination(forecast: Forecast, alone: list[Prediction]) -> Prediction 
         if best - after < _WORTH_ADDING * forecast.now_us:
             break
         best, chosen = after, attempt
+    chosen = _needed(forecast, chosen, best)
     return answer(forecast, chosen) if chosen else None
+
+
+def _needed(forecast: Forecast, chosen: list[WhatIf], best: float) -> list[WhatIf]:
+    """Leave out what a combination does as well without, such as the idle half of a pair."""
+    for whatif in in_order(chosen):
+        others = [other for other in chosen if other is not whatif]
+        if others and answer(forecast, others).step_us_after - best < _WORTH_ADDING * best:
+            chosen = others
+    return chosen
 
 
 def _changes(item: Prediction, forecast: Forecast) -> bool:
