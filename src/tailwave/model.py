@@ -343,6 +343,30 @@ class Health(enum.StrEnum):
     UNKNOWN = "unknown"
 
 
+class Basis(enum.StrEnum):
+    """What the bound of a criterion rests on."""
+
+    ANY_GPU = "any-gpu"  # physics: it holds on whatever GPU
+    REFERENCE = "reference"  # what GPUs of this model were measured at before
+
+
+class Criterion(msgspec.Struct, frozen=True):
+    """One figure held against one bound, and what came of it.
+
+    The figure is healthy from ``least`` to ``most``, both in ``unit``; None is no bound on that
+    side. ``value`` is None, and ``reason`` says why, where there is no figure to judge.
+    """
+
+    what: str
+    basis: Basis
+    health: Health
+    value: float | None = None
+    unit: str = ""
+    least: float | None = None
+    most: float | None = None
+    reason: str = ""
+
+
 class Verdict(msgspec.Struct, frozen=True):
     """What one link of the scheduling chain's figures say, and what that means for work on it."""
 
@@ -350,11 +374,15 @@ class Verdict(msgspec.Struct, frozen=True):
     health: Health
     claim: str
     meaning: str
-    evidence: tuple[Evidence, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
 
 
 class Session(msgspec.Struct, frozen=True):
-    """One run of a command, whole: the saved format (JSON with a schema number)."""
+    """One run of a command, whole: the saved format (JSON with a schema number).
+
+    ``reference`` says in words what the verdicts compared the device with, "" for nothing;
+    ``cut_short`` is the sentence that says why the run ended early, "" when it did not.
+    """
 
     schema: int
     tool_version: str
@@ -365,4 +393,6 @@ class Session(msgspec.Struct, frozen=True):
     measurements: tuple[Measurement, ...] = ()
     tables: tuple[Table, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    reference: str = ""
+    cut_short: str = ""
     notes: tuple[str, ...] = ()
