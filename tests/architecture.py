@@ -41,7 +41,12 @@ FAMILIES = (
     Family("model"),
     Family("stats"),
     Family("session", imports=("model", "errors")),
-    Family("readers", imports=("model", "errors"), registry="READERS"),
+    Family(
+        "readers",
+        imports=("model", "errors"),
+        registry="READERS",
+        support=("byte_source", "json_stream", "kineto_columns", "kineto_events", "kineto_tables"),
+    ),
     Family("timeline", imports=("model", "stats", "errors")),
     Family("replay", imports=("model", "stats", "timeline")),
     Family(
@@ -56,7 +61,7 @@ FAMILIES = (
     Family("probes", imports=("devices.base", "stats", "model", "errors")),
     Family("remedies", imports=("devices.base", "model", "errors")),
     Family("reports", imports=("model", "__version__")),
-    Family("cli", imports=None, registry="COMMANDS", support=("reading",)),
+    Family("cli", imports=None, registry="COMMANDS", support=("console", "reading")),
 )
 BY_NAME = {family.name: family for family in FAMILIES}
 LISTED = [f for f in FAMILIES if f.registry and (PACKAGE / f.name / "__init__.py").exists()]

@@ -52,11 +52,10 @@ def _print(diagnosis: Diagnosis, *, as_json: bool) -> None:
 
         click.echo(to_json(diagnosis))
         return
-    from rich.console import Console  # noqa: PLC0415 - rich is slow to import
-
+    from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
     from tailwave.reports.terminal import render  # noqa: PLC0415
 
-    render(diagnosis, Console(highlight=False))
+    render(diagnosis, ReportConsole())
 
 
 def _at_least(diagnosis: Diagnosis, severity: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+import numpy as np
 
 from tailwave.cli.reading import read_files
 from tailwave.errors import UnreadableInputError, UsageError
@@ -21,7 +23,7 @@ from tailwave.replay.whatif import (
     in_order,
     sm_count_is,
 )
-from tailwave.timeline.prepare import prepare
+from tailwave.timeline.prepare import Prepared, prepare
 from tailwave.timeline.steps import summarise
 
 if TYPE_CHECKING:
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
 
 # The option is the what-if's name, but for the one that everybody calls by a shorter one.
 _OPTION_NAMES = {"cuda-graph": "graph"}
+# What no chip and no host is beyond; the arithmetic holds up to there.
+_MOST_SMS = 1_000_000
+_SLOWEST_HOST = 0.001
 
 
 def _with_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -46,14 +51,30 @@ def _parameter(whatif: WhatIf) -> str:
     return whatif.name.replace("-", "_")
 
 
+def _a_number(
+    context: click.Context, parameter: click.Parameter, value: float | None
+) -> float | None:
+    """Refuse what float() reads and no range excludes: not a number."""
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("nan is not a number.", ctx=context, param=parameter)
+    return value
+
+
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @_with_options
-@click.option("--sm-count", type=click.IntRange(min=1), help="What if the GPU had so many SMs?")
+@click.option(
+    "--sm-count",
+    type=click.IntRange(min=1, max=_MOST_SMS),
+    metavar="N",
+    help="What if the GPU had N SMs?",
+)
 @click.option(
     "--host-speed",
-    type=click.FloatRange(min=0, min_open=True),
-    help="What if the host issued so many times as fast?",
+    type=click.FloatRange(min=_SLOWEST_HOST),
+    callback=_a_number,
+    metavar="X",
+    help="What if the host issued X times as fast?",
 )
 @click.option(
     "--trace",
@@ -79,40 +100,66 @@ def command(
     whatifs += [host_speed_is(host_speed)] if host_speed is not None else []
     if trace is not None and not whatifs:
         raise UsageError("--trace needs at least one change, such as --graph.")
-    timeline, likely = _forecast(file)
-    _print(_predictions(timeline, likely, whatifs), as_json=as_json)
-    if trace is not None:
-        _write_trace(likely, whatifs, trace)
-
-
-def _forecast(file: Path) -> tuple[Timeline, Forecast]:
-    """Read the slowest rank of a recording and prepare it for what-ifs."""
-    timelines = [t for t in read_files((file,)) if len(t.gpu)]
+    timelines = [timeline for timeline in read_files((file,)) if len(timeline.gpu)]
     if not timelines:
         raise UnreadableInputError(f"{file} holds no GPU activity, so nothing can be replayed.")
-    prepared = [(t, forecast(prepare(t).case)) for t in timelines]
-    timeline, likely = max(prepared, key=lambda pair: pair[1].recorded_us)
+    prepared = max((prepare(timeline) for timeline in timelines), key=_step_time)
+    likely = _forecast(prepared, file)
+    if trace is not None:
+        _write_trace(likely, whatifs, trace)
+    source = Source(
+        path=str(file),
+        kind=timelines[0].kind,
+        events=sum(timeline.events for timeline in timelines),
+        ranks=tuple(timeline.rank for timeline in timelines),
+    )
+    notes = (*_rank_notes(timelines, prepared), *prepared.notes)
+    _print(_predictions(source, likely, whatifs, notes), as_json=as_json)
+
+
+def _step_time(prepared: Prepared) -> float:
+    return float(np.median(prepared.case.steps.duration))
+
+
+def _forecast(prepared: Prepared, file: Path) -> Forecast:
+    """Prepare a recording for what-ifs; refuse one whose predictions would mean nothing."""
+    if _step_time(prepared) <= 0:
+        raise UnreadableInputError(f"the usual step of {file} lasts 0 ns: nothing can be saved.")
+    if not prepared.quality.gpu_is_sound:
+        reasons = " ".join(prepared.quality.notes)
+        raise UnreadableInputError(f"{file} is not sound enough to be replayed. {reasons}")
+    likely = forecast(prepared.case)
     if not likely.sound:
         raise UnreadableInputError(
             f"replaying {file} misses its recorded steps by {likely.identity_error:.0%} "
             "(dependencies that were not recorded), so nothing can be predicted from it."
         )
-    return timeline, likely
+    return likely
 
 
-def _predictions(timeline: Timeline, likely: Forecast, whatifs: list[WhatIf]) -> Predictions:
+def _rank_notes(timelines: list[Timeline], shown: Prepared) -> tuple[str, ...]:
+    if len(timelines) == 1:
+        return timelines[0].notes
+    timeline = shown.case.timeline
+    note = f"{len(timelines)} ranks; replayed is the slowest, rank {timeline.rank}."
+    return (note, *next(t.notes for t in timelines if t.rank == timeline.rank))
+
+
+def _predictions(
+    source: Source, likely: Forecast, whatifs: list[WhatIf], notes: tuple[str, ...]
+) -> Predictions:
     alone = [answer(likely, whatifs)] if whatifs else each_alone(likely)
     case = likely.case
     return Predictions(
-        source=Source(timeline.path, timeline.kind, timeline.events, (timeline.rank,)),
+        source=source,
         device=case.device,
-        steps=summarise(timeline, case.steps, case.device.index),
+        steps=summarise(case.timeline, case.steps, case.device.index),
         step_us_now=likely.now_us,
         step_us_low=likely.low_us,
         step_us_high=likely.high_us,
         answers=tuple(alone),
         combined=None if whatifs else best_combination(likely, alone),
-        notes=timeline.notes,
+        notes=notes,
     )
 
 
@@ -122,11 +169,10 @@ def _print(predictions: Predictions, *, as_json: bool) -> None:
 
         click.echo(predictions_to_json(predictions))
         return
-    from rich.console import Console  # noqa: PLC0415 - rich is slow to import
-
+    from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
     from tailwave.reports.predictions_terminal import render_predictions  # noqa: PLC0415
 
-    render_predictions(predictions, Console(highlight=False))
+    render_predictions(predictions, ReportConsole())
 
 
 def _write_trace(likely: Forecast, whatifs: list[WhatIf], path: Path) -> None:
