@@ -26,14 +26,20 @@ _PARTITION_UNIT = 8
 
 def grid(case: Case, program: Program) -> Changed:
     """Make every wave whole: kernels lose their tails."""
-    lost = case.losses.tail[program.row].astype(np.int64)
-    return Changed(msgspec.structs.replace(program, duration=program.duration - lost))
+    return Changed(_shortened(case, program, case.losses.tail))
 
 
 def spread(case: Case, program: Program) -> Changed:
     """Spread small grids over every SM: the most that splitting their work can bring."""
-    lost = case.losses.small[program.row].astype(np.int64)
-    return Changed(msgspec.structs.replace(program, duration=program.duration - lost))
+    return Changed(_shortened(case, program, case.losses.small))
+
+
+def _shortened(case: Case, program: Program, lost: Floats) -> Program:
+    """Take off rows what they lost (ns) while recorded, in proportion where a row has changed."""
+    gpu, rows = case.timeline.gpu, program.row
+    recorded = np.maximum(gpu.end[rows] - gpu.start[rows], 1)
+    now_lost = lost[rows] * (program.duration / recorded)
+    return msgspec.structs.replace(program, duration=program.duration - now_lost.astype(np.int64))
 
 
 def sm_count(count: int) -> Change:
@@ -65,7 +71,7 @@ def sm_factors(case: Case, program: Program, count: int) -> tuple[Floats, tuple[
     kernels = int((gpu.kind[rows] == GpuKind.KERNEL).sum())
     waves, persistent = scaled.count(Regime.WAVES), scaled.count(Regime.PERSISTENT)
     note = (
-        f"of {kernels} kernels {waves} by waves, {persistent} persistent, "
+        f"kernels: {waves} by waves, {persistent} persistent, "
         f"{kernels - waves - persistent} unaffected"
     )
     return scaled.factor, (note,)

@@ -95,7 +95,7 @@ def _refused(case: Case, program: Program, cutting: Flags) -> tuple[str, ...]:
     codes = np.unique(call_names(case, program)[cutting])
     names = sorted(case.timeline.names[code] for code in codes if code >= 0)
     often = a_step(int(cutting.sum()), program)
-    return (f"a graph cannot hold {', '.join(names)}: cut {often}",)
+    return (f"a graph cannot hold {', '.join(names)} ({often}): each cuts it in two",)
 
 
 def no_sync(case: Case, program: Program) -> Changed:

@@ -26,11 +26,16 @@ _WORTH_ADDING = 0.01
 
 
 class WhatIf(msgspec.Struct, frozen=True):
-    """One question: its name, and what is changed to answer it."""
+    """One question: its name, and what is changed to answer it.
+
+    ``possible`` tells whether the change can be made wherever it is answered; where the recording
+    cannot tell that, the answer is a bound, and no combination counts on it.
+    """
 
     name: str
     question: str
     change: Change
+    possible: bool = True
 
 
 # In the order in which they are applied when combined: what is waited for goes first, kernels
@@ -43,9 +48,14 @@ WHATIFS: tuple[WhatIf, ...] = (
     WhatIf("isolated", "the delayed stream has SMs of its own", isolated),
     WhatIf("fused-optimizer", "one kernel updates all parameters", fused_optimizer),
     WhatIf("fuse", "runs of elementwise kernels are one kernel", fuse),
-    WhatIf("merge-small-grids", "neighbouring small grids run as one", merge_small_grids),
+    WhatIf(
+        "merge-small-grids",
+        "neighbouring small grids run as one",
+        merge_small_grids,
+        possible=False,
+    ),
     WhatIf("grid", "every wave of CTAs is whole", grid),
-    WhatIf("spread", "small grids use every SM (at best)", spread),
+    WhatIf("spread", "small grids use every SM (at best)", spread, possible=False),
     WhatIf("cuda-graph", "each step is one CUDA graph", cuda_graph),
 )
 _ORDER = {whatif.name: index for index, whatif in enumerate(WHATIFS)}
@@ -87,14 +97,15 @@ def each_alone(forecast: Forecast) -> list[Prediction]:
 
 
 def best_combination(forecast: Forecast, alone: list[Prediction]) -> Prediction | None:
-    """Combine what-ifs, adding the one that helps most until none helps; None if none does.
+    """Combine what-ifs that are possible, adding the best until none helps; else None.
 
     Pairs are tried too, since a graph helps little while waits cut it, and removing the waits
     helps little while the host is slow.
     """
     chosen: list[WhatIf] = []
     best = forecast.now_us
-    useful = [WHATIFS[_ORDER[item.names[0]]] for item in alone if _changes(item, forecast)]
+    changing = [WHATIFS[_ORDER[item.names[0]]] for item in alone if _changes(item, forecast)]
+    useful = [whatif for whatif in changing if whatif.possible]
     while True:
         tries = [[*chosen, *more] for more in _additions(useful, chosen)]
         answers = [(answer(forecast, attempt).step_us_after, attempt) for attempt in tries]

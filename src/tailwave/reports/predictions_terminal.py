@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # A change of the step below this share is no change.
 _NO_CHANGE = 0.005
+_HEADING = "bold underline"
 
 
 def render_predictions(predictions: Predictions, console: Console) -> None:
@@ -20,18 +21,15 @@ def render_predictions(predictions: Predictions, console: Console) -> None:
     page = Page(console)
     page.paragraph(_headline(predictions), style="bold")
     page.blank()
-    page.paragraph(_now(predictions), lead="  now        ", lead_style="dim")
-    page.blank()
-    width = max(len(_name(answer)) for answer in predictions.answers)
-    for answer in predictions.answers:
-        _print_answer(page, answer, width)
+    page.paragraph(_now(predictions), lead="  now  ", lead_style="dim")
+    if len(predictions.answers) == 1:
+        _print_together(page, predictions.answers[0], "What if")
+    else:
+        _print_each(page, predictions.answers)
     if predictions.combined is not None and len(predictions.combined.names) > 1:
-        page.blank()
-        page.paragraph("The best combination", style="bold underline")
-        _print_answer(page, predictions.combined, len(_name(predictions.combined)))
+        _print_together(page, predictions.combined, "The best combination")
     if predictions.notes:
-        page.blank()
-        page.paragraph("Notes", style="bold underline")
+        _print_heading(page, "Notes")
         for note in predictions.notes:
             page.paragraph(note, lead="  - ")
 
@@ -39,14 +37,14 @@ def render_predictions(predictions: Predictions, console: Console) -> None:
 def _headline(predictions: Predictions) -> str:
     best = predictions.combined or max(predictions.answers, key=lambda a: a.recoverable_us)
     now = predictions.step_us_now
-    if best.recoverable_us < _NO_CHANGE * now:
-        if len(predictions.answers) == 1:
-            return f"With {_name(best)} the step takes {time(best.step_us_after)}: {_effect(best)}."
+    if best.recoverable_us >= _NO_CHANGE * now:
+        return (
+            f"{_name(best)} would bring the step from {time(now)} to {time(best.step_us_after)} "
+            f"({percent(best.recoverable_us / now)} less)."
+        )
+    if len(predictions.answers) > 1:
         return f"None of these makes the step of {time(now)} faster by half a percent."
-    return (
-        f"{_name(best)} would bring the step from {time(now)} to {time(best.step_us_after)} "
-        f"({percent(best.recoverable_us / now)} less)."
-    )
+    return f"With {_name(best)} the step takes {time(best.step_us_after)}: {_effect(best)}."
 
 
 def _now(predictions: Predictions) -> str:
@@ -59,25 +57,48 @@ def _now(predictions: Predictions) -> str:
     )
 
 
+def _print_each(page: Page, answers: tuple[Prediction, ...]) -> None:
+    """Print one line for each answer that changes something, and one for all the others."""
+    _print_heading(page, "Each alone")
+    changing = [answer for answer in answers if _changes(answer)]
+    names = max((len(_name(answer)) for answer in changing), default=0)
+    times = max((len(time(answer.step_us_after)) for answer in changing), default=0)
+    for answer in changing:
+        lead = f"  {_name(answer):{names}}  {time(answer.step_us_after):>{times}}  "
+        page.paragraph(_effect(answer), lead=lead)
+        for note in answer.notes:
+            page.paragraph(note, lead=" " * len(lead), style="dim")
+    same = [_name(answer) for answer in answers if not _changes(answer)]
+    if same:
+        page.paragraph(", ".join(same), lead="  no change: ", lead_style="dim", style="dim")
+
+
+def _print_together(page: Page, prediction: Prediction, heading: str) -> None:
+    _print_heading(page, heading)
+    page.paragraph(_name(prediction), lead="  ")
+    before, after = time(prediction.step_us_now), time(prediction.step_us_after)
+    page.paragraph(f"now {before} -> after {after} ({_effect(prediction)})", lead="    ")
+    for note in prediction.notes:
+        page.paragraph(note, lead="    ", style="dim")
+
+
+def _print_heading(page: Page, text: str) -> None:
+    page.blank()
+    page.paragraph(text, style=_HEADING)
+
+
 def _name(prediction: Prediction) -> str:
     return " + ".join(prediction.names)
 
 
+def _changes(prediction: Prediction) -> bool:
+    return abs(prediction.recoverable_us) >= _NO_CHANGE * prediction.step_us_now
+
+
 def _effect(prediction: Prediction) -> str:
     saved, now = prediction.recoverable_us, prediction.step_us_now
-    if abs(saved) < _NO_CHANGE * now:
+    if not _changes(prediction):
         return "no change"
     if saved > 0:
         return f"saves {time(saved)}, {percent(saved / now)}"
     return f"costs {time(-saved)}, {percent(-saved / now)}"
-
-
-def _print_answer(page: Page, prediction: Prediction, width: int) -> None:
-    lead = f"  {_name(prediction):{width}}  "
-    page.paragraph(
-        f"{time(prediction.step_us_after):>8}  {_effect(prediction)}",
-        lead=lead,
-    )
-    changed = abs(prediction.recoverable_us) >= _NO_CHANGE * prediction.step_us_now
-    for note in prediction.notes if changed else ():
-        page.paragraph(note, lead=" " * len(lead), style="dim")
