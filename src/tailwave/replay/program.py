@@ -108,7 +108,7 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
     position = np.full(len(timeline.gpu), -1, dtype=np.int64)
     position[order] = np.arange(len(order))
     targets, target_row, target_lag, hold = _waits(timeline, actions, position)
-    timing = _timing(timeline, attribution, order, position)
+    timing = _timing(timeline, attribution, order, position, _issued_at(actions, rows, len(order)))
     streams = np.unique(
         np.column_stack([timeline.gpu.device[order], timeline.gpu.stream[order]]),
         axis=0,
@@ -309,12 +309,21 @@ class _Timing(msgspec.Struct, frozen=True):
     dep_kind: Bytes
 
 
-def _timing(timeline: Timeline, attribution: Attribution, order: Ints, position: Ints) -> _Timing:
-    """Split each row's recorded start into what it waited for."""
+def _issued_at(actions: _Actions, rows: Ints, count: int) -> Ints:
+    """When the action that issues each GPU row began; long ago if none does."""
+    moment = np.full(count, _NEVER, dtype=np.int64)
+    for action in np.flatnonzero(rows[:, 1] > rows[:, 0]):
+        moment[rows[action, 0] : rows[action, 1]] = actions.start[action]
+    return moment
+
+
+def _timing(
+    timeline: Timeline, attribution: Attribution, order: Ints, position: Ints, called: Ints
+) -> _Timing:
+    """Split each row's recorded start into what it waited for since it was ``called`` for."""
     gpu = timeline.gpu
     start = gpu.start[order]
     known = gpu.launch[order] >= 0
-    called = issued(timeline)[order]
     before = _stream_predecessor_end(timeline, order)
     usual = attribution.launch_latency or DEFAULT_LATENCY_NS
     queued = ~known | (called + usual <= before)
