@@ -40,6 +40,10 @@ class DeviceLostError(UnavailableError):
     """The device stopped answering in mid-run; what was measured before remains good."""
 
 
+class DeviceFailedError(UnavailableError):
+    """One call went wrong while the device is still there; the message says which, and why."""
+
+
 class NotSupportedError(Exception):
     """The device cannot do what was asked; the message is the reason, a full sentence."""
 
