@@ -253,7 +253,6 @@ def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints,
     before the call returned. A call that found its work done keeps it as a target.
     """
     gpu = timeline.gpu
-    calls = classify_all(timeline.names)
     hold = actions.end - actions.start
     bounds = np.zeros((len(actions.lane), 2), dtype=np.int64)
     rows: list[int] = []
@@ -261,35 +260,30 @@ def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints,
     by_end = np.argsort(gpu.end, kind="stable")
     ends = gpu.end[by_end]
     issue = issued(timeline)
-    in_order = np.sort(issue)
-    for index, (start, end, row) in enumerate(
-        zip(actions.start.tolist(), actions.end.tolist(), actions.host_row.tolist(), strict=True)
-    ):
-        bounds[index, 0] = len(rows)
-        if row >= 0 and _may_hold(timeline, calls, row, start, end, ends, in_order):
-            target = _last_done(by_end, ends, issue, start, end)
-            if target >= 0:
-                finished = int(gpu.end[target])
-                rows.append(int(position[target]))
-                lags.append(min(end - finished, max(_WAKE_NS, end - max(finished, start))))
-                if finished > start:
-                    hold[index] = min(int(hold[index]), _WAKE_NS)
-        bounds[index, 1] = len(rows)
+    holds = _may_hold(timeline, actions, ends, np.sort(issue))
+    for index in np.flatnonzero(holds).tolist():
+        start, end = int(actions.start[index]), int(actions.end[index])
+        target = _last_done(by_end, ends, issue, start, end)
+        if target >= 0:
+            finished = int(gpu.end[target])
+            bounds[index] = len(rows), len(rows) + 1
+            rows.append(int(position[target]))
+            lags.append(min(end - finished, max(_WAKE_NS, end - max(finished, start))))
+            if finished > start:
+                hold[index] = min(int(hold[index]), _WAKE_NS)
     return bounds, np.array(rows, dtype=np.int64), np.array(lags, dtype=np.int64), hold
 
 
-def _may_hold(  # noqa: PLR0913 - a predicate over one call in its surroundings
-    timeline: Timeline, calls: Bytes, row: int, start: int, end: int, ends: Ints, issued: Ints
-) -> bool:
-    kind = calls[timeline.host.name[row]]
-    if kind in (Call.WAIT, Call.ALLOCATE):
-        return True
-    if end - start < _HELD_CALL_NS:
-        return False
-    if kind == Call.COPY:
-        return True
-    backlog = int(np.searchsorted(issued, start) - np.searchsorted(ends, start))
-    return backlog > _BACKLOG_ROWS
+def _may_hold(timeline: Timeline, actions: _Actions, ends: Ints, issued: Ints) -> Flags:
+    """Tell which actions may have waited for GPU rows: waits, and long calls with a reason."""
+    calls = classify_all(timeline.names)
+    called = actions.host_row >= 0
+    kind = np.full(len(called), Call.OTHER, dtype=np.uint8)
+    kind[called] = calls[timeline.host.name[actions.host_row[called]]]
+    long = called & (actions.end - actions.start >= _HELD_CALL_NS)
+    backlog = np.searchsorted(issued, actions.start) - np.searchsorted(ends, actions.start)
+    held = long & ((kind == Call.COPY) | (backlog > _BACKLOG_ROWS))
+    return np.asarray(held | (called & np.isin(kind, (Call.WAIT, Call.ALLOCATE))), dtype=bool)
 
 
 def _last_done(by_end: Ints, ends: Ints, issue: Ints, start: int, end: int) -> int:

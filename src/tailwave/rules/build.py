@@ -129,6 +129,8 @@ def place_of(case: Case, row: int) -> str:
 
 def places(case: Case, rows: Ints) -> list[Evidence]:
     """The commonest places in the user's code among host rows, as evidence."""
+    if not (case.timeline.host.kind == HostKind.PYTHON).any():
+        return []
     found = Counter(place_of(case, int(row)) for row in rows[:200] if row >= 0)
     found.pop("", None)
     return [

@@ -307,8 +307,11 @@ def _shortest_at_same_place(work: HostWork, piece: Ints, length: Ints, step_star
     begin = np.maximum.accumulate(np.where(fresh, np.arange(len(order)), 0))
     ordinal = np.empty(len(order), dtype=np.int64)
     ordinal[order] = np.arange(len(order)) - begin
-    place = np.unique(np.column_stack([piece, ordinal]), axis=0, return_inverse=True)[1].ravel()
-    shortest = np.full(int(place.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    # Number the places densely: each piece has as many as it occurs in the fullest step.
+    most = np.zeros(int(piece.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(most, piece, ordinal + 1)
+    place = (np.cumsum(most) - most)[piece] + ordinal
+    shortest = np.full(int(most.sum()), np.iinfo(np.int64).max)
     np.minimum.at(shortest, place, length)
     seen = np.bincount(place)
     # A place that only one step reached has nothing to be compared with.

@@ -7,6 +7,8 @@ of them can issue at a time; threads that work at once are lanes of their own.
 
 from __future__ import annotations
 
+from array import array
+
 import msgspec
 import numpy as np
 
@@ -51,7 +53,8 @@ def nest(timeline: Timeline, thread: int) -> Nesting:
     host = timeline.host
     calls = (host.kind == HostKind.OPERATOR) | (host.kind == HostKind.RUNTIME)
     row = np.flatnonzero(calls & (host.thread == thread) & (host.end > host.start))
-    found: list[tuple[int, int, int, int]] = []
+    # Packed arrays: a list of tuples would take ten times the memory.
+    ends, depths, parents, tops = (array("q") for _ in range(4))
     open_rows: list[tuple[int, int]] = []  # (index, end) of the calls around the present one
     spans = zip(host.start[row].tolist(), host.end[row].tolist(), strict=True)
     for index, (start, last) in enumerate(spans):
@@ -60,8 +63,13 @@ def nest(timeline: Timeline, thread: int) -> Nesting:
         parent, limit = open_rows[-1] if open_rows else (-1, last)
         end = min(last, limit)
         open_rows.append((index, end))
-        found.append((end, len(open_rows) - 1, parent, open_rows[0][0]))
-    return Nesting(row, *np.array(found, dtype=np.int64).reshape(-1, 4).T)
+        ends.append(end)
+        depths.append(len(open_rows) - 1)
+        parents.append(parent)
+        tops.append(open_rows[0][0])
+    return Nesting(
+        row, *(np.array(column, dtype=np.int64) for column in (ends, depths, parents, tops))
+    )
 
 
 def flatten(timeline: Timeline, nesting: Nesting) -> tuple[Ints, Ints, Ints]:
