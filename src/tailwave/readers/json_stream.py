@@ -15,7 +15,7 @@ from typing import Any
 from tailwave.errors import UnreadableInputError
 from tailwave.readers.byte_source import DAMAGED, ENDS_EARLY, TRACE_WANTED, ByteSource
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 4 << 20
 EVENTS_KEY = "traceEvents"
 ENDS_IN_EVENT = "ends in mid-event"
 _SPACE = b" \t\r\n"
@@ -25,9 +25,15 @@ _KEY = re.compile(rb"(" + _STRING + rb")\s*+:", re.DOTALL)
 _TOKEN = re.compile(_STRING + rb'|[{}\[\]"]', re.DOTALL)
 _SCALAR = re.compile(rb"[^,\]}]+")
 _BOUNDARY = re.compile(rb"}\s*+(,)\s*+{")
+# Where an event begins for certain: by its first key in Kineto's order, or by what is before it.
+_START = re.compile(rb'{\s*+"ph"\s*+:|}\s*+,\s*+(?={)')
+_TAIL = re.compile(rb"]\s*+}?\s*+\Z")
+# What may follow a list that ends where it should.
+_AFTER_LIST = re.compile(rb'\s*+(?:}|,\s*+"|,?\s*+\Z)')
 _OPENINGS = (b"{", b"[", b'"')
-_LIST_END = ord("]")
+_EVENT_OPENING, _LIST_END = ord("{"), ord("]")
 # No recorder writes more than this (bytes): what seems longer has a bracket or a quote missing.
+_LONGEST_START = 256
 _LONGEST_KEY = 1 << 16
 _LONGEST_EVENT = 2 << 20
 _LONGEST_STRING = 32 << 20
@@ -40,7 +46,7 @@ class JsonStream:
 
     ``values`` collects the other top-level values that are wanted; ``has_events`` tells that the
     document had a list of events; ``fault`` says what is wrong with it, if anything, as in "the
-    file ends early".
+    file ends early"; ``gaps`` counts the places where damage was passed over.
     """
 
     def __init__(self, source: ByteSource, wanted: frozenset[str], block: int) -> None:
@@ -55,6 +61,7 @@ class JsonStream:
         self.values: dict[str, Any] = {}
         self.has_events = False
         self.fault = ""
+        self.gaps = 0
 
     def blocks(self) -> Iterator[bytes]:
         """Yield blocks of whole events, separated by commas, without the list's brackets.
@@ -63,15 +70,31 @@ class JsonStream:
         """
         self._skip_space()
         opening, self._buffer = self._buffer[:1], self._buffer[1:]
-        if opening == b"[":
-            yield from self._events()
-        elif opening == b"{":
-            yield from self._members()
+        if opening in (b"[", b"{"):
+            yield from self._events() if opening == b"[" else self._members()
+            while self._resumes():
+                yield from self._events()
+                if opening == b"{" and not self.fault:
+                    yield from self._members()
         elif opening or not self._source.fault:
             what = "neither a JSON object nor a list" if opening else "empty"
             raise UnreadableInputError(f"{self._source.path} is {what}: {TRACE_WANTED}.")
         if self._source.fault == DAMAGED or not self.fault:
             self.fault = self._source.fault
+
+    def _resumes(self) -> bool:
+        """Tell whether events follow what seemed the document's end, and go to the first."""
+        if self.fault not in ("", DAMAGED) or self._searches == 0:
+            return False
+        while (match := _START.search(self._buffer)) is None:
+            self._buffer = self._buffer[-_LONGEST_START:]
+            if not self._fill(self._block):
+                return False
+        self._buffer = self._buffer[_event_start(match) :]
+        self._searches -= 1
+        self.fault = ""
+        self.gaps += 1
+        return True
 
     def _fill(self, size: int) -> bool:
         more = self._source.read(size)
@@ -172,25 +195,31 @@ class JsonStream:
     def split(self, block: bytes) -> Iterator[bytes]:
         """Split a block that did not decode into its events, by counting brackets.
 
-        Whatever follows the end of the list goes back to the stream, and so does an event that
-        the block cuts.
+        What is no event ends where the next one begins. Whatever follows the end of the list goes
+        back to the stream, and so does an event that the block cuts.
         """
         position = 0
-        while True:
-            while position < len(block) and block[position] in _SPACE + b",":
-                position += 1
-            if position >= len(block):
-                return
-            if block[position] == _LIST_END:
+        while (position := _skipped(block, position)) < len(block):
+            if block[position] == _LIST_END and self._list_ends(block, position + 1):
                 self._ended = True
                 self._buffer = block[position + 1 :] + self._buffer
                 return
-            end = self._event_end(block, position)
+            if block[position] == _EVENT_OPENING:
+                end = self._event_end(block, position)
+            else:
+                end = _junk_end(block, position)
             if end < 0:
                 self._give_back(block[position:])
                 return
-            yield block[position:end]
+            yield block[position:end].rstrip(_SPACE + b",")
             position = end
+
+    def _list_ends(self, block: bytes, after: int) -> bool:
+        """Tell a list's end from a bracket too many, by what follows."""
+        match = _AFTER_LIST.match(block, after)
+        if match is None or match.end() < len(block) or not self._has_more():
+            return match is not None
+        return _AFTER_LIST.match(self._buffer) is not None
 
     def _event_end(self, block: bytes, position: int) -> int:
         """Where the event at a position ends; -1 if the rest of it may be in the next block.
@@ -223,11 +252,28 @@ class JsonStream:
             self._stop()
 
 
+def _skipped(block: bytes, position: int) -> int:
+    """Pass over white space and commas."""
+    while position < len(block) and block[position] in _SPACE + b",":
+        position += 1
+    return position
+
+
+def _event_start(match: re.Match[bytes]) -> int:
+    """Where the event begins that _START found."""
+    return match.start() if match[0].startswith(b"{") else match.end()
+
+
+def _junk_end(block: bytes, position: int) -> int:
+    """Where what is no event ends: at the next event, the end of the document or of the block."""
+    if match := _START.search(block, position):
+        return _event_start(match)
+    tail = _TAIL.search(block, position)
+    return tail.start() if tail else len(block)
+
+
 def _value_end(buffer: bytes, position: int, limit: int) -> int:
-    """Where the JSON value that begins at a position ends; -1 if that is beyond the limit."""
-    if buffer[position : position + 1] not in _OPENINGS:
-        match = _SCALAR.match(buffer, position, limit)
-        return match.end() if match else position + 1
+    """Where the object that begins at a position ends; -1 if that is beyond the limit."""
     depth, end = _walk(buffer, 0, position, limit)
     return end if depth == 0 and end > position else -1
 

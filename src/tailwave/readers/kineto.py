@@ -108,6 +108,9 @@ def _notes(columns: Columns, stream: JsonStream) -> tuple[str, ...]:
         for reason, count in sorted(columns.left_out.items())
         if count
     ]
+    if stream.gaps:
+        places = f"{stream.gaps} place{'s' if stream.gaps > 1 else ''}"
+        notes.append(f"The file is damaged in {places}; the events after that were read.")
     if stream.fault:
         notes.append(f"The file {stream.fault}; the {columns.events} events before that were read.")
     return tuple(notes)

@@ -103,6 +103,15 @@ class _Kinds(dict[str, int]):
         return kind
 
 
+class _Products(dict[tuple[int, ...] | None, int]):
+    """The number of CTAs of a grid, or of threads of a CTA; -1 where its sides make no sense."""
+
+    def __missing__(self, sides: tuple[int, ...] | None) -> int:
+        product = math.prod(sides) if sides and len(sides) <= _DIMENSIONS else -1
+        self[sides] = product = product if 0 < product <= _LARGEST else -1
+        return product
+
+
 class _Batch(dict[str, Callable[[Any], None]]):
     """The complete events of a block in four lists; maps a category to what adds to its list."""
 
@@ -145,6 +154,7 @@ class Columns:
         self.left_out: Counter[str] = Counter()
         self.events = 0
         self._kinds = _Kinds()
+        self._products = _Products()
         self._pairing = Pairing()
 
     def add(self, events: Sequence[Any]) -> None:
@@ -199,8 +209,8 @@ class Columns:
 
     def _times(self, events: list[Any]) -> tuple[Ints, Ints, list[Any]]:
         """Start and end (ns) of the events whose times make sense, and those events."""
-        begin = np.array([e.ts for e in events], dtype=np.float64)
-        length = np.array([e.dur for e in events], dtype=np.float64)
+        begin = np.fromiter([e.ts for e in events], np.float64, len(events))
+        length = np.fromiter([e.dur for e in events], np.float64, len(events))
         unknown, negative = np.isnan(length), length < 0
         enormous = (length > _LONGEST_US) | (np.abs(begin) > _LATEST_US)
         good = ~(unknown | negative | enormous)
@@ -212,8 +222,8 @@ class Columns:
             events = [e for e, ok in zip(events, good.tolist(), strict=True) if ok]
             begin, length = begin[good], length[good]
         if events and isinstance(events[0], PreciseComplete):
-            start = np.array([round(e.ts * 1000) for e in events], dtype=np.int64)
-            took = np.array([round(e.dur * 1000) for e in events], dtype=np.int64)
+            start = _ints([round(e.ts * 1000) for e in events])
+            took = _ints([round(e.dur * 1000) for e in events])
         else:
             start, took = _to_ns(begin), _to_ns(length)
         return start, start + took, events
@@ -223,7 +233,7 @@ class Columns:
         if not events:
             return
         kinds, threads = self._kinds, self.threads
-        kind = np.array([kinds[e.cat] for e in events], dtype=np.int64)
+        kind = _ints([kinds[e.cat] for e in events])
         calls = np.flatnonzero(kind == HostKind.RUNTIME)
         correlation = np.full(len(events), -1, dtype=np.int64)
         correlation[calls] = _column(_arguments([events[i] for i in calls]), "correlation")
@@ -233,7 +243,7 @@ class Columns:
                 "end": end,
                 "name": self._name_codes(events),
                 "kind": kind,
-                "thread": np.array([threads[e.pid, e.tid] for e in events], dtype=np.int64),
+                "thread": _ints([threads[e.pid, e.tid] for e in events]),
                 "correlation": correlation,
             }
         )
@@ -242,7 +252,8 @@ class Columns:
         start, end, events = self._times(events)
         if not events:
             return
-        kinds, places, args = self._kinds, self.places, _arguments(events)
+        kinds, places, products = self._kinds, self.places, self._products
+        args = _arguments(events)
         device, stream = _column(args, "device"), _column(args, "stream")
         # Old recorders name device and stream only by the row that shows the event.
         device[device < 0] = [_small(events[i].pid) for i in np.flatnonzero(device < 0)]
@@ -252,17 +263,17 @@ class Columns:
                 "start": start,
                 "end": end,
                 "name": self._name_codes(events),
-                "kind": np.array([kinds[e.cat] - _GPU_BASE for e in events], dtype=np.int64),
+                "kind": _ints([kinds[e.cat] - _GPU_BASE for e in events]),
                 "device": np.minimum(device, _LARGEST_SMALL),
                 "stream": stream,
                 "correlation": _column(args, "correlation"),
-                "grid": np.array([_product(a.grid) for a in args], dtype=np.int64),
-                "block": np.array([_product(a.block) for a in args], dtype=np.int64),
+                "grid": _ints([products[a.grid] for a in args]),
+                "block": _ints([products[a.block] for a in args]),
                 "registers": _column(args, "registers"),
                 "shared": _column(args, "shared"),
                 "bytes": _column(args, "bytes"),
                 "graph_node": _column(args, "graph_node"),
-                "place": np.array([places[e.pid, e.tid] for e in events], dtype=np.int64),
+                "place": _ints([places[e.pid, e.tid] for e in events]),
             }
         )
 
@@ -291,7 +302,11 @@ class Columns:
 
     def _name_codes(self, events: Sequence[Any]) -> Ints:
         names = self.names
-        return np.array([names[e.name] for e in events], dtype=np.int64)
+        return _ints([names[e.name] for e in events])
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.fromiter(values, np.int64, len(values))
 
 
 def _to_ns(us: Floats) -> Ints:
@@ -308,17 +323,10 @@ def _column(args: list[Args], field: str) -> Ints:
     """One argument of every event, -1 where it is absent, the largest integer where too large."""
     values = [getattr(a, field) for a in args]
     try:
-        column = np.array(values, dtype=np.int64)
+        column = _ints(values)
     except OverflowError:
-        column = np.array([min(max(v, -1), _LARGEST) for v in values], dtype=np.int64)
+        column = _ints([min(max(v, -1), _LARGEST) for v in values])
     return np.maximum(column, -1)
-
-
-def _product(sides: list[int] | None) -> int:
-    if not sides or len(sides) > _DIMENSIONS:
-        return -1
-    product = math.prod(sides)
-    return product if 0 < product <= _LARGEST else -1
 
 
 def _small(identifier: int | str) -> int:

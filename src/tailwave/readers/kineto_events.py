@@ -23,8 +23,8 @@ class Args(msgspec.Struct, gc=False):
     correlation: int = -1
     stream: int = -1
     device: int = -1
-    grid: list[int] | None = None
-    block: list[int] | None = None
+    grid: tuple[int, ...] | None = None
+    block: tuple[int, ...] | None = None
     registers: int = msgspec.field(default=-1, name="registers per thread")
     shared: int = msgspec.field(default=-1, name="shared memory")
     bytes: int = -1
@@ -283,7 +283,7 @@ def _numbers(args: dict[str, Any]) -> Args:
         value = args.get(field.encode_name)
         if field.name in {"grid", "block"}:
             if isinstance(value, list) and all(map(_is_number, value)):
-                kept[field.name] = [int(Decimal(side)) for side in value]
+                kept[field.name] = tuple(int(Decimal(side)) for side in value)
         elif _is_number(value):
             kept[field.name] = int(Decimal(value))
     return Args(**kept)
