@@ -105,13 +105,6 @@ def forecast_of(timeline: Timeline) -> Forecast:
     return forecast(case_of(timeline))
 
 
-def call_times(case: Case, compiled: Program) -> Ints:
-    """When each action's call began in the recording (ns); boundaries at their step's."""
-    host, steps = case.timeline.host, case.steps
-    boundaries = np.append(steps.host_start, steps.host_end[-1])
-    return np.where(compiled.mark >= 0, boundaries[compiled.mark], host.start[compiled.host_row])
-
-
 def _ints(values: list[int]) -> Ints:
     return np.array(values, dtype=np.int64)
 

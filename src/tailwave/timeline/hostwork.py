@@ -132,7 +132,9 @@ def _tile(lane: Lane, marks: Ints) -> HostWork:
     pause = np.zeros(len(start), dtype=bool)
     pause[len(lane.start) :] = True
     order = np.argsort(start, kind="stable")
-    nothing = np.zeros(len(start), dtype=np.uint8)
+    # The padding has done its work; as a piece of no length it would make others look stretched.
+    order = order[end[order] > start[order]]
+    nothing = np.zeros(len(order), dtype=np.uint8)
     return HostWork(start[order], end[order], nothing, row[order], pause[order])
 
 
