@@ -70,7 +70,7 @@ def _released(program: Program, moved: Flags) -> Program:
     changed = without_targets(program, held | holding | _waits_for(program, moved))
     changed = without_work(changed, in_steps(program), (Activity.COPY,))
     hold = changed.hold.copy()
-    hold[held] = 0
+    hold[held & ~holding] = 0
     hold[holding] = np.minimum(hold[holding], _call_time(program, holding))
     return msgspec.structs.replace(changed, hold=hold)
 
