@@ -1,0 +1,37 @@
+"""A model of each kernel in ``tailwave/kernels/README.md``, by the name it is launched with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tailwave.devices.sim.kernels import issue, memory, residence, sharing
+from tailwave.devices.sim.kernels.call import Call
+from tailwave.devices.sim.work import Work
+
+Model = Callable[[Call], Work]
+
+KERNELS: Mapping[str, Model] = {
+    "empty": residence.empty,
+    "arguments": residence.empty,
+    "spin": residence.spin,
+    "tick": residence.tick,
+    "stamp": residence.stamp,
+    "hog": residence.hog,
+    "smids": residence.smids,
+    "issue": issue.issue,
+    "banks": issue.banks,
+    "chase": memory.chase,
+    "read": memory.read,
+    "write": memory.write,
+    "loaded": memory.loaded,
+    "touch": memory.touch,
+    "atomics": sharing.atomics,
+    "pingpong": sharing.pingpong,
+    "poll": sharing.poll,
+}
+
+
+def find(name: str) -> Model | None:
+    """Return the model of a kernel, or None; ``arguments_8`` is ``arguments`` with 8 of them."""
+    family, _, count = name.rpartition("_")
+    return KERNELS.get(family if count.isdecimal() else name)
