@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailwave.model import Ints
-from tailwave.timeline.intervals import complement, covered, overlap, union, union_of
+from tailwave.timeline.intervals import (
+    complement,
+    covered,
+    covered_by_group,
+    overlap,
+    union,
+    union_of,
+)
 
 LAST = 30
 moments = st.integers(0, LAST)
@@ -59,6 +66,15 @@ def test_overlap_counts_the_moments_within(
     low, high = (np.array([bound]) for bound in window)
     found = overlap(*union_of(*columns(given_spans)), low, high)
     assert found.tolist() == [len(points(given_spans) & points([window]))]
+
+
+@given(st.lists(spans, min_size=1, max_size=4))
+def test_each_group_covers_its_own_moments(groups: list[list[tuple[int, int]]]) -> None:
+    """The covered time of a group is that of its own intervals, whatever the others cover."""
+    start, end = columns([span for group in groups for span in group])
+    owner = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    found = covered_by_group(start, end, owner, len(groups))
+    assert found.tolist() == [len(points(group)) for group in groups]
 
 
 @given(spans, windows)

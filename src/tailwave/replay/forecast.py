@@ -16,7 +16,7 @@ from tailwave.replay.overhead import Overhead, unprofiled
 from tailwave.replay.program import Program, compile_program, same
 from tailwave.timeline.calls import direction
 from tailwave.timeline.case import Case
-from tailwave.timeline.intervals import union_of
+from tailwave.timeline.intervals import covered_by_group
 
 # A replay that does not give the recorded step back within this share is not to be trusted.
 IDENTITY_TOLERANCE = 0.05
@@ -77,15 +77,13 @@ class Forecast(msgspec.Struct, frozen=True):
         crosses = np.array([direction(name) != "" for name in self.case.timeline.names], dtype=bool)
         counted = program.counts & (program.row_step >= 0)
         counted &= ~((gpu.kind[program.row] == GpuKind.MEMCPY) & crosses[gpu.name[program.row]])
-        needed = np.zeros(program.step_count)
-        for step in range(program.step_count):
-            mine = np.flatnonzero(counted & (program.row_step == step))
-            rows = program.row[mine]
-            start, end = union_of(gpu.start[rows], gpu.end[rows])
-            recorded = int((gpu.end[rows] - gpu.start[rows]).sum())
-            overlapped = float((end - start).sum()) / recorded if recorded else 1.0
-            needed[step] = overlapped * float(program.duration[mine].sum())
-        return float(np.median(needed)) / 1e3
+        rows, step = program.row[counted], program.row_step[counted]
+        start, end, count = gpu.start[rows], gpu.end[rows], program.step_count
+        busy = covered_by_group(start, end, step, count)
+        recorded = np.bincount(step, weights=end - start, minlength=count)
+        needed = np.bincount(step, weights=program.duration[counted], minlength=count)
+        overlapped = np.divide(busy, recorded, out=np.ones(count), where=recorded > 0)
+        return float(np.median(overlapped * needed)) / 1e3
 
     def changed(self, *changes: Change) -> tuple[Program, tuple[str, ...]]:
         """Apply changes to the likely program without running it."""

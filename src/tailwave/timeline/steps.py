@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Flags, HostKind, Ints, StepsSummary, Timeline
-from tailwave.timeline.intervals import union
+from tailwave.timeline.intervals import covered_by_group
 from tailwave.timeline.launches import issued_in_order
 
 PROFILER_STEP = re.compile(r"ProfilerStep#?\s*\d+$")
@@ -106,14 +106,7 @@ def gpu_busy(timeline: Timeline, steps: Steps, device: int | None = None) -> Int
     """Time in which work launched by each step ran on the GPU, overlaps counted once (ns)."""
     gpu = timeline.gpu
     rows = np.flatnonzero((steps.gpu_step >= 0) & _on(timeline, device))
-    rows = rows[np.argsort(steps.gpu_step[rows], kind="stable")]
-    bounds = np.searchsorted(steps.gpu_step[rows], np.arange(len(steps) + 1))
-    busy = np.zeros(len(steps), dtype=np.int64)
-    for step in range(len(steps)):
-        mine = rows[bounds[step] : bounds[step + 1]]
-        start, end = union(gpu.start[mine], gpu.end[mine])
-        busy[step] = int((end - start).sum())
-    return busy
+    return covered_by_group(gpu.start[rows], gpu.end[rows], steps.gpu_step[rows], len(steps))
 
 
 def _on(timeline: Timeline, device: int | None) -> Flags:
