@@ -46,7 +46,7 @@ def test_the_step_now_is_without_the_profilers_cost() -> None:
 
 
 def test_the_range_holds_the_step_now() -> None:
-    """A host of 0.6 of its likely work is the fast end; the slow one is as recorded, 5% at least."""
+    """The fast end is a host of 0.6 of its likely work, the slow one as recorded, 5% at least."""
     assert HOST_BOUND.low_us == pytest.approx(0.6 * HOST_BOUND.now_us, rel=0.05)
     assert HOST_BOUND.high_us == pytest.approx(HOST_BOUND.now_us * (1 + GPU_SPREAD))
     assert HOST_BOUND.low_us < HOST_BOUND.now_us < HOST_BOUND.high_us

@@ -60,9 +60,10 @@ def _host(case: Case, program: Program, run: Run) -> tuple[HostTable, Ints]:
     thread = recorded.thread[rows]
     start = np.concatenate([run.action_start[calls], marks[:-1]])
     end = np.concatenate([run.action_end[calls], marks[1:]])
-    order = np.lexsort((-end, start))
     name = np.concatenate([recorded.name[rows], len(case.timeline.names) + steps])
     kind = np.concatenate([recorded.kind[rows], np.full(len(steps), HostKind.ANNOTATION)])
+    # A step that consists of one call encloses it.
+    order = np.lexsort((kind != HostKind.ANNOTATION, -end, start))
     threads = np.concatenate([thread, np.full(len(steps), thread[0] if len(thread) else 0)])
     correlation = np.concatenate([recorded.correlation[rows], np.full(len(steps), -1)])
     table = HostTable(
