@@ -1,0 +1,186 @@
+"""What happens to small work beside a tenant that fills the GPU, and what helps?
+
+The article recommends priorities, graphs and "cooperative launch" against jitter, without a test.
+The victim is a chain of four short kernels, waited for; the tenant has queued kernels whose CTAs
+fill every SM. A running CTA is never stopped, and what was queued before goes first.
+
+- ``interference.alone``, ``.shared``: time of the chain without and with the tenant (us),
+  ``quantile`` p50 and p99 of a hundred chains.
+- ``interference.priority``, ``.graph``: beside it on a high-priority stream, or as a graph.
+- ``interference.partition``: with ``sms`` SMs of its own, the tenant on the others.
+- ``interference.tenant_pays``: the tenant's time on those others over its time on all SMs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from tailwave.devices.base import Buffer, DeviceFailedError, Feature, Launch, Stream
+from tailwave.model import Measurement
+from tailwave.probes.lab import Lab
+from tailwave.probes.measure import Figure
+from tailwave.probes.parts import Part, Probe, Results
+
+_CHAIN = 4
+_VICTIM_CTAS = 16
+_VICTIM_CYCLES = 4_000
+_CHAINS = 100
+_TENANT_WAVES = 2
+_TENANT_CYCLES = 60_000
+_TENANT_THREADS = 1024
+_TENANT_QUEUE = 16
+_TENANT_QUEUE_MOST = 512
+_PARTITION_SHARE = 4
+_HIGH_PRIORITY = -1
+_HEADLINES = ("alone", "shared", "partition")
+
+
+class _Tenant:
+    """Kernels that fill all SMs, on a stream of their own."""
+
+    def __init__(self, lab: Lab, out: Buffer, stream: Stream) -> None:
+        """Queue nothing yet; ``out`` has a word per CTA."""
+        self._lab = lab
+        self._stream = stream
+        self._kernel = Launch("hog", out.words, _TENANT_THREADS, (out, _TENANT_CYCLES), -1)
+        self._queue = _TENANT_QUEUE
+
+    def outlast(self, victim: Callable[[], None]) -> float:
+        """Time the victim beside kernels enough to last longer than it (us)."""
+        while self._queue <= _TENANT_QUEUE_MOST:
+            self._launch()
+            time = self._lab.timed_us(victim)
+            if self._lab.timed_us(self._wait) > time / self._queue:
+                return time
+            self._queue *= 2
+        raise DeviceFailedError("The victim outlasted every tenant that could be queued.")
+
+    def busy_us(self) -> float:
+        """Return how long the queue takes with no one beside it (us)."""
+
+        def work() -> None:
+            self._launch()
+            self._wait()
+
+        return self._lab.timed_us(work)
+
+    def _launch(self) -> None:
+        for _ in range(self._queue):
+            self._lab.device.launch(self._stream, self._kernel)
+
+    def _wait(self) -> None:
+        self._lab.device.synchronize(self._stream)
+
+
+@contextmanager
+def _tenant(lab: Lab, stream: Stream) -> Iterator[_Tenant]:
+    with lab.words(_TENANT_WAVES * lab.sm_count) as out:
+        yield _Tenant(lab, out, stream)
+
+
+@contextmanager
+def _victim(lab: Lab, stream: Stream) -> Iterator[Callable[[], None]]:
+    """Make the chain, launched kernel by kernel."""
+    with lab.words(4 * _VICTIM_CTAS) as out:
+
+        def work() -> None:
+            for _ in range(_CHAIN):
+                lab.device.launch(stream, _kernel(out))
+            lab.device.synchronize(stream)
+
+        yield work
+
+
+def _kernel(out: Buffer) -> Launch:
+    """Return a kernel that, as most do that matter, needs an SM's shared memory for each CTA."""
+    return Launch("stamp", _VICTIM_CTAS, 32, (out, _VICTIM_CYCLES), -1)
+
+
+def _alone(lab: Lab) -> Results:
+    with _victim(lab, lab.stream) as victim:
+        yield from _quantiles(lab, "alone", lambda: lab.timed_us(victim))
+
+
+def _shared(lab: Lab) -> Results:
+    with _tenant(lab, lab.stream) as tenant, _victim(lab, lab.device.stream()) as victim:
+        yield from _quantiles(lab, "shared", lambda: tenant.outlast(victim))
+
+
+def _priority(lab: Lab) -> Results:
+    lab.need(Feature.PRIORITY)
+    first = lab.device.stream(priority=_HIGH_PRIORITY)
+    with _tenant(lab, lab.stream) as tenant, _victim(lab, first) as victim:
+        yield from _quantiles(lab, "priority", lambda: tenant.outlast(victim))
+
+
+def _graph(lab: Lab) -> Results:
+    lab.need(Feature.GRAPHS)
+    stream = lab.device.stream()
+    with _tenant(lab, lab.stream) as tenant, lab.words(4 * _VICTIM_CTAS) as out:
+        graph = lab.device.graph([_kernel(out)] * _CHAIN)
+
+        def victim() -> None:
+            graph.launch(stream)
+            lab.device.synchronize(stream)
+
+        yield from _quantiles(lab, "graph", lambda: tenant.outlast(victim))
+
+
+def _partition(lab: Lab) -> Results:
+    lab.need(Feature.PARTITION)
+    with _tenant(lab, lab.stream) as whole:
+        alone = whole.busy_us()
+    with lab.device.partition([lab.sm_count // _PARTITION_SHARE]) as (own, *_, others):
+        parameters: dict[str, float | int | str] = {"sms": own.sm_count}
+        with _tenant(lab, others) as tenant, _victim(lab, own) as victim:
+            yield from _quantiles(
+                lab, "partition", lambda: tenant.outlast(victim), parameters=parameters
+            )
+        with _tenant(lab, others) as tenant:
+            yield lab.bench.measure(
+                "interference.tenant_pays",
+                "ratio",
+                lambda: tenant.busy_us() / alone,
+                parameters=parameters,
+                headline=True,
+            )
+
+
+def _quantiles(
+    lab: Lab,
+    name: str,
+    chain_us: Callable[[], float],
+    *,
+    parameters: dict[str, float | int | str] | None = None,
+) -> Iterator[Measurement]:
+    """Measure p50 and p99 of the chain; one sample is a hundred chains."""
+    figures = [
+        Figure(
+            f"interference.{name}",
+            "us",
+            {"quantile": quantile, **(parameters or {})},
+            headline=name in _HEADLINES,
+        )
+        for quantile in ("p50", "p99")
+    ]
+
+    def sample() -> tuple[float, float]:
+        times = [chain_us() for _ in range(_CHAINS)]
+        return float(np.percentile(times, 50)), float(np.percentile(times, 99))
+
+    yield from lab.bench.measure_together(figures, sample)
+
+
+PROBE = Probe(
+    "interference",
+    (
+        Part(("interference.alone",), _alone),
+        Part(("interference.shared",), _shared),
+        Part(("interference.priority",), _priority),
+        Part(("interference.graph",), _graph),
+        Part(("interference.partition", "interference.tenant_pays"), _partition),
+    ),
+)

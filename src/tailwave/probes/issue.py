@@ -1,0 +1,111 @@
+"""How well does an SM's warp scheduler fill its issue slots, and what do barriers cost?
+
+The article's "warp scheduling stress" kernel (WSP) made real: its shared-memory store was dead code
+and its ratio of two counters has no meaning. Here each of an SM's four schedulers gets 1 to 16
+warps of one kind of work, and what is counted is work done in cycles:
+
+- ``issue.slots``: instructions that a scheduler issued per cycle (of at most 1), by ``kind`` of
+  work and ``warps_per_scheduler``. Independent FMAs fill the slots with few warps; dependent ones
+  need as many warps as the FMA has cycles of latency; warps that sleep or wait leave them empty.
+- ``issue.gap``: cycles from one instruction of a scheduler to its next, the reciprocal; for one
+  warp of dependent FMAs it is the latency of an FMA.
+- ``issue.barrier``: cycles of one ``__syncthreads`` by ``warps`` in the CTA.
+
+A figure is the median over all SMs, each running one CTA (two for 16 warps).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from tailwave.devices.base import DeviceFailedError, NotSupportedError
+from tailwave.model import Ints, Measurement
+from tailwave.probes.lab import Lab
+from tailwave.probes.measure import Figure
+from tailwave.probes.parts import Part, Probe, Results
+
+_SCHEDULERS = 4
+_WARP = 32
+_CTA_WARPS = 32
+_WARPS_PER_SCHEDULER = (1, 2, 4, 8, 16)
+# Each kind's number in the kernel, and iterations that take some ten microseconds.
+_KINDS: Final = {
+    "independent": (0, 2048),
+    "dependent": (1, 2048),
+    "sleep": (2, 64),
+    "barrier": (3, 512),
+}
+_HEADLINES: Final = {("independent", 8), ("dependent", 1)}
+_BARRIER_WARPS = (2, 4, 8, 16, 32)
+_BARRIER_HEADLINES = (8, 32)
+
+
+def _slots(lab: Lab) -> Results:
+    for kind in _KINDS:
+        for warps in _WARPS_PER_SCHEDULER:
+            yield from _slots_of(lab, kind, warps)
+
+
+def _slots_of(lab: Lab, kind: str, warps: int) -> Iterator[Measurement]:
+    parameters: dict[str, float | int | str] = {"kind": kind, "warps_per_scheduler": warps}
+    headline = (kind, warps) in _HEADLINES
+    figures = (
+        Figure("issue.slots", "1/clk", parameters, headline),
+        Figure("issue.gap", "clk", parameters, headline),
+    )
+
+    def sample() -> tuple[float, float]:
+        _, iterations = _KINDS[kind]
+        gap = _cycles(lab, kind, warps * _SCHEDULERS) / (warps * iterations)
+        return 1 / gap, gap
+
+    yield from lab.bench.measure_together(figures, sample)
+
+
+def _cycles(lab: Lab, kind: str, warps: int) -> float:
+    """Return the cycles of an SM with so many warps, the median over SMs."""
+    ctas = -(-warps // _CTA_WARPS)
+    threads = warps // ctas * _WARP
+    if ctas * threads > lab.device.facts.max_threads_per_sm > 0:
+        raise NotSupportedError(f"An SM of this device does not hold {warps} warps.")
+    number, iterations = _KINDS[kind]
+    grid = ctas * lab.sm_count
+    with lab.words(2 * grid) as out:
+        shared = -1 if ctas == 1 else 0
+        lab.run("issue", grid, threads, out, number, iterations, shared=shared)
+        rows = out.read().reshape(grid, 2).astype(np.int64)
+    return _median_of_full(rows[:, 0], rows[:, 1], ctas)
+
+
+def _median_of_full(sms: Ints, cycles: Ints, ctas: int) -> float:
+    """Return the median over the SMs that ran just so many CTAs at once, of their longest."""
+    found, counts = np.unique(sms, return_counts=True)
+    longest = [cycles[sms == sm].max() for sm in found[counts == ctas]]
+    if not longest or min(longest) <= 0:
+        raise DeviceFailedError("No SM ran the warps that were asked for.")
+    return float(np.median(longest))
+
+
+def _barriers(lab: Lab) -> Results:
+    for warps in _BARRIER_WARPS:
+        yield lab.bench.measure(
+            "issue.barrier",
+            "clk",
+            partial(_barrier_cycles, lab, warps),
+            parameters={"warps": warps},
+            headline=warps in _BARRIER_HEADLINES,
+        )
+
+
+def _barrier_cycles(lab: Lab, warps: int) -> float:
+    return _cycles(lab, "barrier", warps) / _KINDS["barrier"][1]
+
+
+PROBE = Probe(
+    "issue",
+    (Part(("issue.slots", "issue.gap"), _slots), Part(("issue.barrier",), _barriers)),
+)
