@@ -28,6 +28,13 @@ ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "replay.md"
 FOLDERS = (ROOT / "tests/data/traces", ROOT / "benchmarks/results/recordings")
 SWEEP = ROOT / "tests/data/sm_sweep_ms.json"
+# Of each kernel swept its CTAs, how many fit an SM, and whether it is persistent: of wave132 two
+# CTAs fit an SM (it takes no longer on 80 SMs); the softmax has waves by the hundred.
+SWEPT = {
+    "wave132": (132.0, 2.0, 0),
+    "softmax": (16_384.0, 1.0, 0),
+    "gemm4096": (132.0, 1.0, 1),
+}
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 # Recordings of the first set whose cure was recorded too.
@@ -200,17 +207,10 @@ def sweep() -> Iterator[str]:
     """Yield the scaling of three kernels timed in green contexts of 8 to 132 SMs."""
     measured = {int(count): times for count, times in json.loads(SWEEP.read_text()).items()}
     whole = measured[132]
-    # CTAs and CTAs per SM: wave132 has 132 CTAs of which two fit an SM (it takes no longer on 80
-    # SMs); the softmax has waves by the hundred; the matrix product is persistent.
-    kernels = {
-        "wave132": (132.0, 2.0, 0),
-        "softmax": (16_384.0, 1.0, 0),
-        "gemm4096": (132.0, 1.0, 1),
-    }
     rows = []
     for count, times in sorted(measured.items()):
         row = [str(count)]
-        for name, (ctas, per_sm, persistent) in kernels.items():
+        for name, (ctas, per_sm, persistent) in SWEPT.items():
             factor = scaling(
                 np.array([ctas]),
                 np.array([per_sm]),
@@ -222,7 +222,7 @@ def sweep() -> Iterator[str]:
         rows.append(row)
     yield "### Other SM counts, single kernels\n"
     yield "Measured ms, and in brackets the prediction's error.\n"
-    yield from table(["SMs", *kernels], rows)
+    yield from table(["SMs", *SWEPT], rows)
 
 
 def _times(*us: float) -> list[str]:
