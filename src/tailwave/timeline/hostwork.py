@@ -272,6 +272,9 @@ def _stretch(timeline: Timeline, work: HostWork, step_start: Ints, comparable: F
         usual = np.maximum(usual, _shortest_at_same_place(work, piece, length, step_start))
     if _pauses_are_everywhere(work):
         usual = np.where(work.pause, np.percentile(length[work.pause], 10), usual)
+    elif len(step_start) == 1:
+        # A lone pause of a lone step may well be at the same place of every step.
+        comparable = comparable & ~work.pause
     stretched = length > np.maximum(usual + _STRETCHED_NS, _STRETCHED_TIMES * usual)
     stretched &= comparable & np.isin(work.activity, (Activity.ISSUE, Activity.STARVED))
     activity = work.activity.copy()

@@ -1,0 +1,234 @@
+"""What a line of host activity did at each moment: issue, wait, copy, starve, be stretched."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailwave.model import Timeline
+from tailwave.timeline.hostwork import Activity, HostWork, host_work
+from tailwave.timeline.lanes import build_lanes
+from tailwave.timeline.steps import find_steps
+from tests.builders import PAGEABLE_DTOH, PAGEABLE_HTOD, PINNED_HTOD, Trace, copy, kernel, steps
+
+MB = 1 << 20
+
+
+def work_of(timeline: Timeline) -> HostWork:
+    """Give the work of the only lane."""
+    (lane,) = build_lanes(timeline)
+    return host_work(timeline, lane, find_steps(timeline))
+
+
+def lost(timeline: Timeline) -> list[tuple[float, float, Activity]]:
+    """List what was not issuing (us), neighbours of one kind merged."""
+    work = work_of(timeline)
+    found: list[tuple[float, float, Activity]] = []
+    for start, end, kind in zip(work.start / 1e3, work.end / 1e3, work.activity, strict=True):
+        if kind == Activity.ISSUE:
+            continue
+        if found and found[-1][1:] == (start, kind):
+            found[-1] = (found[-1][0], float(end), Activity(kind))
+        else:
+            found.append((float(start), float(end), Activity(kind)))
+    return found
+
+
+def launches(trace: Trace, begin: float, count: int = 10, *, took: float = 5) -> Trace:
+    """Issue kernels every 10 us."""
+    for number in range(count):
+        at = begin + 10 * number
+        trace.launch(at, at + took, kernel("k", at + 8, at + 12))
+    return trace
+
+
+def test_issuing_is_nothing_lost() -> None:
+    """Operators, launches and the short pauses between them are issuing."""
+    trace = Trace().step(0, 100)
+    for number in range(10):
+        trace.op("aten::mm", 10 * number, 10 * number + 8)
+    assert lost(launches(trace, 0).build()) == []
+
+
+def test_a_synchronize_is_a_wait() -> None:
+    """A call that waits for the GPU is a wait for as long as it lasts."""
+    trace = launches(Trace().step(0, 300), 0).call("cudaDeviceSynchronize", 110, 210)
+    assert lost(launches(trace, 220, 8).build()) == [(110, 210, Activity.SYNC)]
+
+
+def test_an_operator_that_only_fetches_a_value_is_a_wait() -> None:
+    """All of aten::item is a wait: it is there for the value alone."""
+    trace = launches(Trace().step(0, 300), 0)
+    trace.op("aten::item", 110, 230).op("aten::_local_scalar_dense", 112, 228)
+    trace.launch(115, 120, copy(PAGEABLE_DTOH, 122, 123, size=4), call="cudaMemcpyAsync")
+    trace.call("cudaStreamSynchronize", 121, 225)
+    assert lost(launches(trace, 240, 6).build()) == [(110, 230, Activity.SYNC)]
+
+
+def test_what_prepares_a_wait_belongs_to_it() -> None:
+    """Operators just before a wait that launch nothing pick the value: they are part of it."""
+    trace = launches(Trace().step(0, 300), 0).op("aten::select", 104, 108)
+    trace.op("aten::item", 110, 230).call("cudaStreamSynchronize", 121, 225)
+    assert lost(launches(trace, 240, 6).build()) == [(104, 230, Activity.SYNC)]
+
+
+def test_an_operator_that_also_computes_is_no_wait() -> None:
+    """In aten::nonzero, which launches kernels, only the call that waits is a wait."""
+    trace = launches(Trace().step(0, 300), 0).op("aten::nonzero", 110, 230)
+    trace.launch(112, 117, kernel("count", 120, 125)).call("cudaStreamSynchronize", 121, 225)
+    assert lost(launches(trace, 240, 6).build()) == [(121, 225, Activity.SYNC)]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("cudaMalloc", [(110, 150, Activity.SYNC)]),
+        ("cudaFree", [(110, 150, Activity.SYNC)]),
+        ("cudaMallocAsync", []),
+        ("cudaStreamWaitEvent", []),
+        ("cudaEventRecordWithFlags", []),
+        ("cudaFuncSetAttribute", []),
+    ],
+)
+def test_an_allocation_that_stops_the_device_is_a_wait(
+    name: str, kind: list[tuple[float, float, Activity]]
+) -> None:
+    """A cudaMalloc or cudaFree holds the host; what is ordered by the stream does not."""
+    trace = launches(Trace().step(0, 300), 0).call(name, 110, 150)
+    assert lost(launches(trace, 160).build()) == kind
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "kind"),
+    [
+        (PAGEABLE_HTOD, 8 * MB, [(110, 310, Activity.COPY)]),
+        (PAGEABLE_DTOH, 8 * MB, [(110, 310, Activity.COPY)]),
+        (PAGEABLE_HTOD, 512, []),
+        (PINNED_HTOD, 8 * MB, []),
+    ],
+)
+def test_a_sizeable_pageable_copy_holds_the_host(
+    name: str, size: int, kind: list[tuple[float, float, Activity]]
+) -> None:
+    """The driver stages pageable memory: the whole operator of the copy is held by it."""
+    trace = launches(Trace().step(0, 500), 0).op("aten::copy_", 110, 310)
+    trace.launch(115, 300, copy(name, 120, 300, size=size), call="cudaMemcpyAsync")
+    assert lost(launches(trace, 320).build()) == kind
+
+
+def test_a_long_pause_is_starvation() -> None:
+    """A pause of half a millisecond and ten times the usual one is not the interpreter's."""
+    trace = launches(launches(Trace().step(0, 1000), 0), 800)
+    assert lost(trace.build()) == [(95, 800, Activity.STARVED)]
+
+
+def test_a_pause_of_less_than_half_a_millisecond_is_issuing() -> None:
+    """Python takes its time between two operators."""
+    assert lost(launches(launches(Trace().step(0, 700), 0), 590).build()) == []
+
+
+def test_a_pause_before_the_first_call_of_a_step_is_seen() -> None:
+    """A step that begins with its input pipeline starves from its first moment."""
+    assert lost(launches(Trace().step(0, 1000), 900).build()) == [(0, 900, Activity.STARVED)]
+
+
+def test_a_long_operator_that_issues_nothing_is_starvation() -> None:
+    """Preprocessing on the CPU is work of the host, but not for the GPU."""
+    trace = launches(Trace().step(0, 500), 0).op("aten::normal_", 110, 310)
+    assert lost(launches(trace, 320).build()) == [(110, 310, Activity.STARVED)]
+
+
+def test_the_data_loader_is_starvation_however_short() -> None:
+    """The framework marks its loader, so no threshold is needed."""
+    trace = launches(Trace().step(0, 500), 0)
+    trace.annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", 110, 150)
+    assert lost(launches(trace, 160).build()) == [(110, 150, Activity.STARVED)]
+
+
+def test_a_pause_within_the_optimiser_is_issuing() -> None:
+    """An optimiser gathers its parameters in Python before it launches anything."""
+    trace = launches(Trace().step(0, 1000), 0).annotation("Optimizer.step#Adam.step", 100, 900)
+    assert lost(launches(trace, 800).build()) == []
+
+
+def slow_launch(slow_in: set[int]) -> Timeline:
+    """Record three steps, of which some have a launch that takes 3 ms instead of 5 us."""
+    trace = Trace()
+    for number in range(3):
+        launches(trace.at(5000 * number).step(0, 5000, number), 0)
+        launches(trace, 110, 1, took=3000 if number in slow_in else 5)
+        launches(trace, 3300)
+    return trace.build()
+
+
+def test_a_call_that_usually_takes_far_less_is_stretched() -> None:
+    """The same call takes 5 us in other steps: 3 ms of it were somebody else's."""
+    found = lost(slow_launch({1}))
+    assert [stretch for stretch in found if stretch[1] - stretch[0] == 3000] == [
+        (5110, 8110, Activity.STRETCHED)
+    ]
+
+
+def test_what_is_long_in_every_step_is_not_stretched() -> None:
+    """A launch that takes 3 ms at the same place of each step is long by nature."""
+    assert Activity.STRETCHED not in {kind for _, _, kind in lost(slow_launch({0, 1, 2}))}
+
+
+def test_a_pause_at_no_fixed_place_is_stretched() -> None:
+    """A pause that only one of three steps has at its place is no input pipeline's."""
+    trace = Trace()
+    for number in range(3):
+        late = 3000 if number == 1 else 0
+        trace.at(5000 * number).step(0, 5000, number)
+        launches(launches(trace, 0), 100 + late)
+        launches(trace, 4700, 20)
+    assert (5095, 8100, Activity.STRETCHED) in lost(trace.build())
+
+
+def paused(every: int) -> Timeline:
+    """Record a step of 60 launches, with a pause of 4 ms after each so many of them."""
+    trace = Trace().step(0, 5000 * (60 // every))
+    for number in range(60 // every):
+        launches(trace, 5000 * number + 4000, every)
+    return trace.build()
+
+
+def test_an_input_pipeline_stalls_at_few_places() -> None:
+    """A pause of milliseconds after each twenty launches is starvation."""
+    assert {kind for _, _, kind in lost(paused(every=20))} == {Activity.STARVED}
+
+
+def test_a_contended_lock_stalls_at_every_place() -> None:
+    """A pause of milliseconds after each third launch is another thread with the lock."""
+    assert {kind for _, _, kind in lost(paused(every=3))} == {Activity.STRETCHED}
+
+
+begins = st.lists(st.integers(0, 3000), min_size=1, max_size=25)
+
+
+@given(
+    begins, st.lists(st.sampled_from(["op", "wait", "launch", "load"]), min_size=25, max_size=25)
+)
+def test_work_tiles_its_lane(moments: list[int], kinds: list[str]) -> None:
+    """Whatever happened, the stretches of a lane follow each other without gap or overlap."""
+    trace = Trace().step(0, 4000).launch(0, 5, kernel("k", 6, 9))
+    for moment, kind in zip(moments, kinds, strict=False):
+        if kind == "op":
+            trace.op("aten::x", moment, moment + 300)
+        elif kind == "wait":
+            trace.call("cudaDeviceSynchronize", moment, moment + 50)
+        elif kind == "launch":
+            trace.launch(moment, moment + 5, kernel("k", moment + 9, moment + 20))
+        else:
+            trace.annotation("enumerate(DataLoader)#x", moment, moment + 100)
+    work = work_of(trace.build())
+    assert (work.start[1:] == work.end[:-1]).all()
+    assert (int(work.start[0]), int(work.end[-1])) == (0, 4_000_000)
+
+
+def test_a_lane_without_any_length_has_no_work() -> None:
+    """Whole microseconds may leave nothing to be tiled."""
+    assert (
+        len(work_of(steps(2, 10, lambda t: t.launch(5, 5, kernel("k", 6, 8)), Trace())).start) == 0
+    )
