@@ -12,10 +12,11 @@ from tailwave.devices.base import Feature, Launch, LinkState, NotSupportedError,
 from tailwave.devices.sim import kernels
 from tailwave.devices.sim.buffers import WORD_BYTES, Memory, SimBuffer
 from tailwave.devices.sim.chip import Chip
-from tailwave.devices.sim.gpu import Gpu, Operation, Queue
+from tailwave.devices.sim.gpu import Gpu
 from tailwave.devices.sim.host import Host
 from tailwave.devices.sim.managed import SimManaged
 from tailwave.devices.sim.partition import group_sizes
+from tailwave.devices.sim.queues import Operation, Queue
 from tailwave.model import DeviceFacts
 
 
@@ -73,9 +74,10 @@ class SimDevice:
     def launch(self, stream: Stream, launch: Launch) -> None:
         """Enqueue a kernel."""
         self._check(launch)
+        queue = self._queue(stream)
+        self._check_cluster(queue, launch)
         costs = self._chip.launch
         self._host.pay(costs.enqueue_ns + costs.argument_ns * len(launch.args))
-        queue = self._queue(stream)
         self._push(queue, self._gpu.kernel(queue, launch))
 
     def graph(self, launches: Sequence[Launch]) -> SimGraph:
@@ -87,9 +89,11 @@ class SimDevice:
 
     def launch_graph(self, stream: Stream, launches: Sequence[Launch]) -> None:
         """Enqueue recorded launches as one graph."""
+        queue = self._queue(stream)
+        for launch in launches:
+            self._check_cluster(queue, launch)
         costs = self._chip.launch
         self._host.pay(costs.graph_enqueue_ns + costs.graph_host_node_ns * len(launches))
-        queue = self._queue(stream)
         self._push(queue, self._gpu.graph(queue, launches))
 
     def synchronize(self, stream: Stream | None = None) -> None:
@@ -200,12 +204,17 @@ class SimDevice:
             raise NotSupportedError(f"A CTA may have {facts.shared_per_block_optin} bytes at most.")
         if launch.grid < 1 or not 1 <= launch.block <= facts.max_threads_per_block:
             raise NotSupportedError(f"A grid of {launch.grid} x {launch.block} cannot be launched.")
-        if launch.cluster == 1:
-            return
-        self._require(Feature.CLUSTERS)
+        if launch.cluster > 1:
+            self._require(Feature.CLUSTERS)
         if launch.cluster > facts.max_cluster or launch.grid % launch.cluster:
             raise NotSupportedError(
                 f"Clusters have up to {facts.max_cluster} CTAs, and a grid holds only whole ones."
+            )
+
+    def _check_cluster(self, queue: Queue, launch: Launch) -> None:
+        if not self._gpu.fits(queue, launch):
+            raise NotSupportedError(
+                f"The {queue.sm_count} SMs have no place for a cluster of {launch.cluster} CTAs."
             )
 
 

@@ -104,7 +104,9 @@ class Dispatcher:
         self._chip = chip
         self._events = events
         self._order = topology.order.tolist()
-        self._domains = [domain.tolist() for domain in topology.domains]
+        self._domain = {
+            sm: domain.tolist() for domain in topology.domains for sm in domain.tolist()
+        }
         self._threads = [chip.facts.max_threads_per_sm] * topology.sm_count
         self._shared = [chip.facts.shared_per_sm] * topology.sm_count
         self._ctas = [chip.facts.max_ctas_per_sm] * topology.sm_count
@@ -145,8 +147,8 @@ class Dispatcher:
         grid = next((one for one in self._line if one.allowed[sm]), None)
         if grid is None or grid.context != self.context:
             return False
-        chosen = [sm] if grid.cluster == 1 else self._cluster_places(grid, sm)
-        if not chosen or not all(self._has_room(grid.footprint, one) for one in chosen):
+        chosen = self._places(grid, sm)
+        if not chosen:
             return False
         for one in chosen:
             self._place(grid, one)
@@ -163,10 +165,12 @@ class Dispatcher:
             and self._ctas[sm] > 0
         )
 
-    def _cluster_places(self, grid: Grid, sm: int) -> list[int]:
-        """Choose SMs for a whole cluster in the domain of ``sm``; empty if it has no room."""
-        domain = next(domain for domain in self._domains if sm in domain)
-        room = [one for one in domain if grid.allowed[one] and self._has_room(grid.footprint, one)]
+    def _places(self, grid: Grid, sm: int) -> list[int]:
+        """Choose a CTA's SM, or one for each CTA of a cluster about ``sm``; empty for no room."""
+        if grid.cluster == 1:
+            return [sm] if self._has_room(grid.footprint, sm) else []
+        allowed = [one for one in self._domain[sm] if grid.allowed[one]]
+        room = [one for one in allowed if self._has_room(grid.footprint, one)]
         return room[: grid.cluster] if len(room) >= grid.cluster else []
 
     def _place(self, grid: Grid, sm: int) -> None:
@@ -181,9 +185,8 @@ class Dispatcher:
 
     def _free(self, grid: Grid, sm: int) -> None:
         self._take(grid.footprint, sm, -1)
-        if self._line:
-            crowded = self._resident == 0 or self._line[0].cluster > 1
-            self._fill(self._order if crowded else [sm])
+        if self._line:  # another context's turn comes, everywhere, when the GPU is empty
+            self._fill(self._order if self._resident == 0 else [sm])
 
     def _take(self, footprint: Footprint, sm: int, ctas: int) -> None:
         self._threads[sm] -= ctas * footprint.threads

@@ -1,10 +1,11 @@
-"""The GPU's side of streams: what is queued runs in order, and grids that meet share the SMs."""
+"""The chip at work in virtual time: kernels and graphs, each at once where nothing can meet it."""
 
 from __future__ import annotations
 
 import itertools
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -16,55 +17,10 @@ from tailwave.devices.sim.events import Action, Events
 from tailwave.devices.sim.kernels.call import Call
 from tailwave.devices.sim.latency import L2Latency
 from tailwave.devices.sim.link import Link
+from tailwave.devices.sim.queues import Operation, Queue
 from tailwave.devices.sim.topology import Topology, build
 from tailwave.devices.sim.work import Placement, Work
 from tailwave.model import Flags, Ints
-
-Operation = Callable[[Action], None]
-
-
-class Queue:
-    """A stream: operations one after the other, on some SMs, at a priority, in a context."""
-
-    def __init__(
-        self, events: Events, *, allowed: Flags, gap: float, priority: int = 0, context: int = 0
-    ) -> None:
-        """Start empty; ``allowed`` tells by SM whether its work may use it.
-
-        ``gap`` (ns) passes from the end of an operation to the start of the next.
-        """
-        self.allowed = allowed
-        self.sm_count = int(allowed.sum())
-        self.priority = priority
-        self.context = context
-        self._events = events
-        self._gap = gap
-        self._rested = events.now  # when the next operation may start
-        self._pending: deque[tuple[float, Operation]] = deque()
-        self._busy = False
-
-    @property
-    def idle(self) -> bool:
-        """Tell that all that was queued has finished."""
-        return not self._busy and not self._pending
-
-    def push(self, ready: float, operation: Operation) -> None:
-        """Queue an operation that cannot start before ``ready`` (ns); it calls what it is given."""
-        self._pending.append((ready, operation))
-        self._events.at(ready, self._next)
-
-    def _next(self) -> None:
-        now = self._events.now
-        if self._busy or not self._pending or max(self._rested, self._pending[0][0]) > now:
-            return
-        self._busy = True
-        _, operation = self._pending.popleft()
-        operation(self._done)
-
-    def _done(self) -> None:
-        self._busy = False
-        self._rested = self._events.now + self._gap
-        self._events.at(self._rested, self._next)
 
 
 class Gpu:
@@ -104,10 +60,10 @@ class Gpu:
 
     def kernel(self, queue: Queue, launch: Launch) -> Operation:
         """Return the operation that runs a kernel."""
-        return lambda done: self._run(queue, launch, self._work(queue, launch), done)
+        return self.work(queue, launch, lambda: self._work(queue, launch))
 
     def work(self, queue: Queue, launch: Launch, work: Callable[[], Work]) -> Operation:
-        """Return the operation that runs work that is no kernel of the contract."""
+        """Return the operation that runs work that is known only once it starts."""
         return lambda done: self._run(queue, launch, work(), done)
 
     def graph(self, queue: Queue, launches: Sequence[Launch]) -> Operation:
@@ -119,32 +75,47 @@ class Gpu:
 
         return start
 
+    def fits(self, queue: Queue, launch: Launch) -> bool:
+        """Tell whether some part of the chip that the stream may use holds a whole cluster."""
+        room = (int(queue.allowed[domain].sum()) for domain in self.topology.domains)
+        return launch.cluster == 1 or max(room) >= launch.cluster
+
     def _later(self, delay: float, action: Action) -> None:
         self.events.at(self.events.now + delay, action)
 
     def _run_nodes(self, queue: Queue, runs: deque[tuple[Launch, int]], done: Action) -> None:
-        """Run the first node, or all like it where they can be reckoned at once, then the rest."""
+        """Run the first node, or all that are like it if that can be reckoned, then the rest."""
         launch, count = runs.popleft()
         work = self._work(queue, launch)
         gap = self.chip.launch.graph_node_ns - self.chip.dispatch.cta_ns
-        after = (lambda: self._run_nodes(queue, runs, done)) if runs or count > 1 else done
-        alike = work.finish is None and self._alone(queue, launch)
-        placement = self._place_alone(queue, launch, work) if alike else None
-        if placement is not None:
-            life = float(placement.end.max()) - self.events.now
-            rest = done if not runs else after
-            self._later(count * (life + gap), rest)
-            return
-        if count > 1:
+        life = None if work.finish else self._life_alone(queue, launch, work)
+        if life is None and count > 1:
             runs.appendleft((launch, count - 1))
-        self._run(queue, launch, work, lambda: self._later(gap, after))
+        rest = partial(self._run_nodes, queue, runs, done) if runs else done
+        if life is None:
+            self._run(queue, launch, work, partial(self._later, gap, rest))
+        else:
+            self._later(count * (life + gap), rest)
+
+    def _life_alone(self, queue: Queue, launch: Launch, work: Work) -> float | None:
+        """Return how long a grid takes from now (ns), or None where others can meet it."""
+        placement = self._place_alone(queue, launch, work)
+        return None if placement is None else float(placement.end.max()) - self.events.now
 
     def _work(self, queue: Queue, launch: Launch) -> Work:
         model = kernels.find(launch.kernel)
         if model is None:
             raise LookupError(launch.kernel)
         return model(
-            Call(self.chip, self.topology, self._latency, self._rng, launch, queue.allowed)
+            Call(
+                chip=self.chip,
+                topology=self.topology,
+                latency=self._latency,
+                rng=self._rng,
+                launch=launch,
+                allowed=queue.allowed,
+                resident=min(-(-launch.grid // queue.sm_count), self._per_sm(launch)),
+            )
         )
 
     def _run(self, queue: Queue, launch: Launch, work: Work, done: Action) -> None:
@@ -155,7 +126,7 @@ class Gpu:
                 work.finish(placement)
             done()
 
-        placement = self._place_alone(queue, launch, work) if self._alone(queue, launch) else None
+        placement = self._place_alone(queue, launch, work)
         if placement is not None:
             self.events.at(float(placement.end.max()), lambda: finish(placement))
             return
@@ -163,7 +134,7 @@ class Gpu:
             work,
             ctas=launch.grid,
             cluster=launch.cluster,
-            footprint=self.footprint(launch),
+            footprint=self._footprint(launch),
             allowed=queue.allowed,
             priority=queue.priority,
             context=queue.context,
@@ -172,16 +143,18 @@ class Gpu:
         self._dispatcher.submit(grid)
 
     def _alone(self, queue: Queue, launch: Launch) -> bool:
-        """Tell whether no other grid can meet this one.
+        """Tell whether no other grid can meet this one, which starts now.
 
-        The host's next call can come only after the wait that let time pass this far, and so
-        what it queues then cannot meet a grid that started before unless that grid's own stream,
-        or another, was waited for in vain: the wait ends with the stream.
+        No other stream has anything to do. What the host queues later cannot meet it either: time
+        passes only while the host waits for streams, until they are idle.
         """
         others = all(other is queue or other.idle for other in self.queues)
         return others and launch.cluster == 1 and self._dispatcher.idle
 
     def _place_alone(self, queue: Queue, launch: Launch, work: Work) -> Placement | None:
+        """Place a grid in closed form; None where others can meet it, or its CTAs differ."""
+        if not self._alone(queue, launch):
+            return None
         start = self.events.now + self._dispatcher.enter(queue.context)
         slots = self._slots(queue, launch)
         return place_alone(self.chip.dispatch, launch.grid, slots, work.cta_ns, start)
@@ -189,9 +162,12 @@ class Gpu:
     def _slots(self, queue: Queue, launch: Launch) -> Ints:
         """Return the SMs of all places for CTAs: one of each SM first, then the second of each."""
         order = self.topology.order[queue.allowed[self.topology.order]]
-        return np.tile(order, self.footprint(launch).per_sm(self.chip))
+        return np.tile(order, self._per_sm(launch))
 
-    def footprint(self, launch: Launch) -> Footprint:
+    def _per_sm(self, launch: Launch) -> int:
+        return self._footprint(launch).per_sm(self.chip)
+
+    def _footprint(self, launch: Launch) -> Footprint:
         """Reckon what a CTA takes; shared memory of -1 is the most that it may have."""
         most = self.chip.facts.shared_per_block_optin
         return Footprint(self.chip, launch.block, most if launch.shared < 0 else launch.shared)

@@ -8,8 +8,9 @@ from tailwave.devices.base import Launch, Stream
 from tailwave.devices.sim.chip import Chip
 from tailwave.devices.sim.dispatch import WARP
 from tailwave.devices.sim.events import Action
-from tailwave.devices.sim.gpu import Gpu, Queue
+from tailwave.devices.sim.gpu import Gpu
 from tailwave.devices.sim.host import Host
+from tailwave.devices.sim.queues import Queue
 from tailwave.devices.sim.work import Work
 
 

@@ -17,7 +17,11 @@ Numbers = npt.NDArray[np.floating]
 
 
 class Call(msgspec.Struct, frozen=True):
-    """One launch as it starts on the GPU; ``allowed`` tells by SM whether the stream may use it."""
+    """One launch as it starts on the GPU.
+
+    ``allowed`` tells by SM whether the stream may use it, ``resident`` is how many CTAs of the
+    launch an SM holds at once when the GPU is otherwise empty.
+    """
 
     chip: Chip
     topology: Topology
@@ -25,6 +29,7 @@ class Call(msgspec.Struct, frozen=True):
     rng: np.random.Generator
     launch: Launch
     allowed: Flags
+    resident: int = 1
 
     def words(self, index: int) -> Words:
         """Return the words of the buffer that is argument ``index``."""

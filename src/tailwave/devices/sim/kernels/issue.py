@@ -31,11 +31,10 @@ class Mode(enum.IntEnum):
 
 
 def issue(call: Call) -> Work:
-    """Repeat one thing in all warps of a CTA; other CTAs of its SM are not reckoned with."""
-    cycles = call.integer(2) * iteration_cycles(
-        call.chip, Kind(call.integer(1)), -(-call.launch.block // WARP)
-    )
-    return _timed(call, cycles)
+    """Repeat one thing in all warps; CTAs of one launch on one SM share its schedulers."""
+    warps = call.resident * -(-call.launch.block // WARP)
+    one = iteration_cycles(call.chip, Kind(call.integer(1)), warps)
+    return _timed(call, call.integer(2) * one)
 
 
 def banks(call: Call) -> Work:
@@ -47,7 +46,7 @@ def banks(call: Call) -> Work:
 
 
 def iteration_cycles(chip: Chip, kind: Kind, warps: int) -> float:
-    """Return the cycles of one iteration by all warps.
+    """Return the cycles of one iteration by all warps of an SM.
 
     A scheduler issues one instruction a cycle, to its warps by turns; a dependent one waits for
     the one before, unless the other warps fill that time.
