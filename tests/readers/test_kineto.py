@@ -458,6 +458,54 @@ def test_reports_of_other_tools_are_known_by_name(tmp_path: Path, suffix: str) -
         kineto.read_trace(path)
 
 
+DAMAGE = [b"{", b"}", b"[", b"]", b'"', b"\\", b"},{", b"}]", b"]}", b"\x00", b"\xff"]
+
+
+@pytest.mark.parametrize("block", [TINY, BLOCK_BYTES])
+@pytest.mark.parametrize("damage", DAMAGE, ids=repr)
+def test_damage_costs_the_events_that_it_hits(tmp_path: Path, damage: bytes, block: int) -> None:
+    """Wherever a stray bracket or quote is, of the others at most the next is lost."""
+    events = [complete("cpu_op", f"op{{{n}}}", n, 1) for n in range(9)]
+    text = json.dumps(trace(events)).encode()
+    for at in range(text.index(b"op{3}"), text.index(b"op{4}")):
+        path = write(tmp_path / "t.json", text[:at] + damage + text[at:])
+        timeline = kineto.read_trace(path, block_bytes=block)
+        names = [timeline.names[code] for code in timeline.host.name]
+        assert {f"op{{{n}}}" for n in (0, 1, 2, 5, 6, 7, 8)} <= set(names)
+
+
+def test_damage_that_looks_like_the_end_of_the_list_is_told(tmp_path: Path) -> None:
+    """What cannot be told from sound JSON ends the reading, never without a note."""
+    events = [complete("cpu_op", f"op{n}", n, 1) for n in range(9)]
+    text = json.dumps(trace(events)).encode().replace(b"op3", b'op3"}], "')
+    timeline = kineto.read_trace(write(tmp_path / "t.json", text))
+    assert timeline.names[:3] == ("op0", "op1", "op2")
+    assert timeline.notes[-1].startswith("The file ")
+
+
+def test_separators_that_are_lost_do_no_harm(tmp_path: Path) -> None:
+    """Events that no comma separates are told apart by their brackets."""
+    text = json.dumps(trace(EVENTS)).encode().replace(b"}, {", b"} {")
+    timeline = kineto.read_trace(write(tmp_path / "t.json", text))
+    assert naive.rows_of(timeline) == naive.rows(EVENTS)
+
+
+def test_events_after_a_damaged_head_are_read(tmp_path: Path) -> None:
+    """Damage before the list of events costs the device's properties, and a note says so."""
+    text = json.dumps(trace(EVENTS)).encode().replace(b'"schemaVersion": 1', b'"a": 1 2, b')
+    timeline = kineto.read_trace(write(tmp_path / "t.json", text))
+    assert naive.rows_of(timeline) == naive.rows(EVENTS)
+    assert timeline.notes == ("The file is damaged in 1 place; the events after that were read.",)
+
+
+@pytest.mark.parametrize("junk", [b"]", b'"', b"[", b"{", b"\\", b"},{", b'{"ph":', b"9", b" "])
+def test_a_file_of_junk_comes_to_an_end(tmp_path: Path, junk: bytes) -> None:
+    """No repetition makes the reader run on the spot."""
+    path = write(tmp_path / "t.json", b'{"traceEvents": [' + junk * 5000)
+    with pytest.raises(UnreadableInputError, match="no usable event"):
+        kineto.read_trace(path, block_bytes=1000)
+
+
 def test_progress_goes_from_start_to_end(tmp_path: Path) -> None:
     """Progress is told in bytes of the file on disk, and reaches its size."""
     path = write(tmp_path / "t.json.gz", gzip.compress(json.dumps(trace(EVENTS)).encode()))

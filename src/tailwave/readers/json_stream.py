@@ -37,8 +37,12 @@ _LONGEST_START = 256
 _LONGEST_KEY = 1 << 16
 _LONGEST_EVENT = 2 << 20
 _LONGEST_STRING = 32 << 20
-# How often the end of a damaged event is looked for far and wide, which takes its time.
-_SEARCHES = 64
+# Events of which one argument holds objects: how long they may be (bytes).
+_LONGEST_NESTED = 1 << 18
+# How much is looked through in all (bytes) for the far ends of damaged events: it takes time.
+_FAR_BYTES = 32 << 20
+# How often reading goes on after damage that ends the list.
+_RESUMPTIONS = 64
 
 
 class JsonStream:
@@ -57,7 +61,8 @@ class JsonStream:
         self._size = block  # bytes to read next
         self._buffer = b""
         self._ended = False  # the list of events has
-        self._searches = _SEARCHES
+        self._far_bytes = _FAR_BYTES
+        self._resumptions = _RESUMPTIONS
         self.values: dict[str, Any] = {}
         self.has_events = False
         self.fault = ""
@@ -84,14 +89,14 @@ class JsonStream:
 
     def _resumes(self) -> bool:
         """Tell whether events follow what seemed the document's end, and go to the first."""
-        if self.fault not in ("", DAMAGED) or self._searches == 0:
+        if self.fault not in ("", DAMAGED) or self._resumptions == 0:
             return False
         while (match := _START.search(self._buffer)) is None:
             self._buffer = self._buffer[-_LONGEST_START:]
             if not self._fill(self._block):
                 return False
         self._buffer = self._buffer[_event_start(match) :]
-        self._searches -= 1
+        self._resumptions -= 1
         self.fault = ""
         self.gaps += 1
         return True
@@ -198,14 +203,17 @@ class JsonStream:
         What is no event ends where the next one begins. Whatever follows the end of the list goes
         back to the stream, and so does an event that the block cuts.
         """
-        position = 0
+        position = near = 0
         while (position := _skipped(block, position)) < len(block):
+            if near <= position:
+                boundary = _BOUNDARY.search(block, position)
+                near = boundary.start() + 1 if boundary else len(block)
             if block[position] == _LIST_END and self._list_ends(block, position + 1):
                 self._ended = True
                 self._buffer = block[position + 1 :] + self._buffer
                 return
             if block[position] == _EVENT_OPENING:
-                end = self._event_end(block, position)
+                end = self._event_end(block, position, near)
             else:
                 end = _junk_end(block, position)
             if end < 0:
@@ -221,23 +229,21 @@ class JsonStream:
             return match is not None
         return _AFTER_LIST.match(self._buffer) is not None
 
-    def _event_end(self, block: bytes, position: int) -> int:
+    def _event_end(self, block: bytes, position: int, near: int) -> int:
         """Where the event at a position ends; -1 if the rest of it may be in the next block.
 
-        Where brackets and quotes make no sense, it ends where the next one seems to begin.
+        Where brackets and quotes make no sense, it ends where the next one seems to begin: near.
         """
-        boundary = _BOUNDARY.search(block, position)
-        near = boundary.start() + 1 if boundary else len(block)
         end = _value_end(block, position, near)
-        if end >= 0 or self._searches == 0:
+        if end >= 0 or self._far_bytes <= 0:
             return near if end < 0 else end
-        end = _value_end(block, position, len(block))
+        far = min(position + _LONGEST_NESTED, len(block))
+        end = _value_end(block, position, far)
         if end >= 0 and _is_json(block[position:end]):
             return end
-        short = len(block) - position <= _LONGEST_EVENT
-        if end < 0 and short and (boundary is None or self._has_more()):
+        if end < 0 and far == len(block) and (near == far or self._has_more()):
             return -1
-        self._searches -= 1
+        self._far_bytes -= far - position
         return near
 
     def _has_more(self) -> bool:
@@ -268,7 +274,7 @@ def _junk_end(block: bytes, position: int) -> int:
     """Where what is no event ends: at the next event, the end of the document or of the block."""
     if match := _START.search(block, position):
         return _event_start(match)
-    tail = _TAIL.search(block, position)
+    tail = _TAIL.search(block, position + 1)
     return tail.start() if tail else len(block)
 
 

@@ -33,6 +33,9 @@ class Args(msgspec.Struct, gc=False):
     record_correlation: int = msgspec.field(default=-1, name="wait_on_cuda_event_record_corr_id")
 
 
+_ARGUMENTS = msgspec.structs.fields(Args)
+
+
 class Complete(msgspec.Struct, gc=False, tag_field="ph", tag="X"):
     """An event with a begin and a duration, both in microseconds."""
 
@@ -119,6 +122,7 @@ _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 _FRACTION = re.compile(rb'"ts"\s*+:\s*+"?-?\d++\.\d*[1-9eE]')
 # Microseconds up to which a double holds nanoseconds exactly: its 53 bits, less ten for 1/1000.
 _EXACT_US = float(1 << 43)
+_JSON = json.JSONDecoder(strict=False, parse_float=Decimal)
 Event: TypeAlias = msgspec.Struct
 Split: TypeAlias = Callable[[bytes], Iterable[bytes]]
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -245,13 +249,17 @@ def _lenient(raw: bytes) -> object:
     Backslashes that escape nothing, as in the paths of Windows, are taken for themselves.
     """
     text = raw.decode(errors="replace")
-    escaped = _ESCAPE.sub(lambda match: match[0] if match[0] != "\\" else "\\\\", text)
-    for candidate in (text, escaped):
-        try:
-            return json.loads(candidate, strict=False, parse_float=Decimal)
-        except (ValueError, ArithmeticError, RecursionError):
-            continue
-    return None
+    found = _loads(text)
+    if found is None and "\\" in text:
+        found = _loads(_ESCAPE.sub(lambda match: match[0] if match[0] != "\\" else "\\\\", text))
+    return found
+
+
+def _loads(text: str) -> object:
+    try:
+        return _JSON.decode(text)
+    except (ValueError, ArithmeticError, RecursionError):
+        return None
 
 
 def _printable(text: str) -> str:
@@ -279,7 +287,7 @@ def _is_number(value: object) -> TypeGuard[int | str | Decimal]:
 def _numbers(args: dict[str, Any]) -> Args:
     """Keep of the arguments those that are numbers, or lists of them, as they should be."""
     kept: dict[str, Any] = {}
-    for field in msgspec.structs.fields(Args):
+    for field in _ARGUMENTS:
         value = args.get(field.encode_name)
         if field.name in {"grid", "block"}:
             if isinstance(value, list) and all(map(_is_number, value)):
