@@ -28,7 +28,12 @@ def predictions_to_json(predictions: Predictions) -> bytes:
         "device": {"name": device.name or None, "sm_count": device.sm_count or None}
         if device
         else None,
-        "steps": {"count": steps.count, "by": steps.by, "median_us": _time(steps.median_us)},
+        "steps": {
+            "count": steps.count,
+            "by": steps.by,
+            "median_us": _time(steps.median_us),
+            "gpu_busy_us": _time(steps.gpu_busy_us),
+        },
         "step_us_now": _time(predictions.step_us_now),
         "step_us_range": [_time(predictions.step_us_low), _time(predictions.step_us_high)],
         "what_ifs": [_prediction(answer) for answer in predictions.answers],

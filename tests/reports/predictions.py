@@ -1,0 +1,52 @@
+"""Predictions made by hand, as the what-ifs would hand them to a report."""
+
+from __future__ import annotations
+
+from tailwave.model import Prediction, Predictions
+from tests.reports.samples import H200, SOURCE, STEPS
+
+NOW = 3_640.0
+
+
+def prediction(*names: str, after: float, notes: tuple[str, ...] = ()) -> Prediction:
+    """Answer the what-ifs of some names from the step that all samples have."""
+    return Prediction(
+        names=names,
+        question="; ".join(f"what {name} asks" for name in names),
+        step_us_now=NOW,
+        step_us_after=after,
+        notes=notes,
+    )
+
+
+CUT = "a graph cannot hold cudaStreamSynchronize (30 a step): each cuts it in two"
+EACH_ALONE = Predictions(
+    source=SOURCE,
+    device=H200,
+    steps=STEPS,
+    step_us_now=NOW,
+    step_us_low=2_190.0,
+    step_us_high=6_040.0,
+    answers=(
+        prediction("cuda-graph", after=1_200.0, notes=(CUT,)),
+        prediction("no-sync", after=2_900.0),
+        prediction("fed", after=3_635.0, notes=("not worth a line",)),
+        prediction("grid", after=3_640.0),
+        prediction("isolated", after=4_004.0),
+    ),
+    combined=prediction("no-sync", "cuda-graph", after=455.0),
+    notes=("1 of 3 steps left out: the recording begins or ends within them.",),
+)
+ONE = Predictions(
+    source=SOURCE,
+    device=None,
+    steps=STEPS,
+    step_us_now=NOW,
+    step_us_low=2_190.0,
+    step_us_high=6_040.0,
+    answers=(
+        prediction("sm-count=64", "cuda-graph", after=455.0, notes=("kernels: 9 by waves", CUT)),
+    ),
+    combined=None,
+    notes=(),
+)

@@ -1,0 +1,138 @@
+"""What-ifs on a terminal, word for word."""
+
+from __future__ import annotations
+
+import io
+
+import msgspec
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from tailwave.model import Predictions
+from tailwave.reports.predictions_terminal import render_predictions
+from tests.reports.predictions import EACH_ALONE, NOW, ONE, prediction
+
+EACH_ALONE_REPORT = """\
+no-sync + cuda-graph would bring the step from 3.64 ms to 455 us (88% less).
+
+  now  3.64 ms a step (2.19 ms to 6.04 ms), likely without the profiler;
+       recorded 7.56 ms
+
+Each alone
+  cuda-graph  1.20 ms  saves 2.44 ms, 67%
+                       a graph cannot hold cudaStreamSynchronize (30 a step):
+                       each cuts it in two
+  no-sync     2.90 ms  saves 740 us, 20%
+  isolated    4.00 ms  costs 364 us, 10%
+  no change: fed, grid
+
+The best combination
+  no-sync + cuda-graph
+    now 3.64 ms -> after 455 us (saves 3.19 ms, 88%)
+
+Notes
+  - 1 of 3 steps left out: the recording begins or ends within them.
+"""
+
+ONE_REPORT = """\
+sm-count=64 + cuda-graph would bring the step from 3.64 ms to 455 us (88% less).
+
+  now  3.64 ms a step (2.19 ms to 6.04 ms), likely without the profiler;
+       recorded 7.56 ms
+
+What if
+  sm-count=64 + cuda-graph
+    now 3.64 ms -> after 455 us (saves 3.19 ms, 88%)
+    kernels: 9 by waves
+    a graph cannot hold cudaStreamSynchronize (30 a step): each cuts it in two
+"""
+
+
+def _printed(predictions: Predictions, width: int = 80, *, color: str | None = None) -> str:
+    file = io.StringIO()
+    terminal = color is not None
+    console = Console(
+        file=file,
+        width=width,
+        highlight=False,
+        force_terminal=terminal,
+        color_system="standard" if terminal else None,
+        legacy_windows=False,
+    )
+    render_predictions(predictions, console)
+    return file.getvalue()
+
+
+def test_each_alone_word_for_word() -> None:
+    """The most helpful first, what changes nothing in one line, and the best combination."""
+    assert _printed(EACH_ALONE) == EACH_ALONE_REPORT
+
+
+def test_one_combination_word_for_word() -> None:
+    """What was asked for together is answered together, with all that it assumed."""
+    assert _printed(ONE) == ONE_REPORT
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_lines_fit_the_terminal(width: int) -> None:
+    """Lines are 80 columns wide at most, and fewer where the terminal has fewer."""
+    lines = _printed(EACH_ALONE, width).splitlines()
+    assert max(map(len, lines)) <= min(width, 80)
+
+
+@pytest.mark.parametrize("width", [20, 40])
+def test_a_narrow_terminal_loses_nothing(width: int) -> None:
+    """However narrow the terminal, every character is printed."""
+    printed = sorted(_printed(EACH_ALONE, width).replace("\n", "").replace(" ", ""))
+    assert printed == sorted(EACH_ALONE_REPORT.replace("\n", "").replace(" ", ""))
+
+
+def test_colours_only_repeat_the_words() -> None:
+    """Taken out, the colours leave the report as it is in a file."""
+    coloured = _printed(EACH_ALONE, color="standard")
+    assert coloured != EACH_ALONE_REPORT
+    plain = Text.from_ansi(coloured).plain
+    assert plain.rstrip("\n") == EACH_ALONE_REPORT.rstrip("\n")
+
+
+def test_the_report_is_ascii() -> None:
+    """Nothing in it needs more than ASCII, whatever the terminal's encoding."""
+    assert _printed(EACH_ALONE).isascii()
+
+
+def test_a_recording_without_the_profilers_cost_is_now_as_recorded() -> None:
+    """Where the likely step is the recorded one, there is no range and no doubt to print."""
+    steps = msgspec.structs.replace(EACH_ALONE.steps, median_us=NOW)
+    printed = _printed(msgspec.structs.replace(EACH_ALONE, steps=steps))
+    assert "  now  3.64 ms a step, as recorded\n" in printed
+
+
+def test_nothing_to_gain_is_said() -> None:
+    """Where no change helps by half a percent, the headline says so."""
+    answers = (prediction("fed", after=NOW - 10), prediction("grid", after=NOW + 400))
+    idle = msgspec.structs.replace(EACH_ALONE, answers=answers, combined=None)
+    headline = _printed(idle).splitlines()[0]
+    assert headline == "None of these makes the step of 3.64 ms faster by half a percent."
+
+
+def test_what_costs_time_heads_the_report_with_its_cost() -> None:
+    """Asked for a smaller chip, the report says what the step takes then."""
+    answers = (prediction("sm-count=1", after=107_000.0),)
+    headline = _printed(msgspec.structs.replace(ONE, answers=answers)).splitlines()[:2]
+    assert headline[0] == "With sm-count=1 the step takes 107 ms: costs 103 ms, 2,840%."
+
+
+def test_a_combination_of_one_is_not_repeated() -> None:
+    """Where one change alone is the best there is, it is not printed twice."""
+    alone = msgspec.structs.replace(EACH_ALONE, combined=prediction("cuda-graph", after=1_200.0))
+    printed = _printed(alone)
+    assert "The best combination" not in printed
+    assert printed.startswith("cuda-graph would bring the step from 3.64 ms to 1.20 ms (67% less).")
+
+
+def test_all_without_effect_prints_one_line() -> None:
+    """Where no change has an effect, all are named in one line."""
+    answers = (prediction("fed", after=NOW), prediction("grid", after=NOW))
+    printed = _printed(msgspec.structs.replace(EACH_ALONE, answers=answers, combined=None))
+    assert "Each alone\n  no change: fed, grid\n" in printed
