@@ -264,6 +264,14 @@ class Predictions(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
+Parameters: TypeAlias = dict[str, float | int | str]
+FigureKey: TypeAlias = tuple[object, ...]
+
+
+def _figure_key(name: str, parameters: Parameters) -> FigureKey:
+    return (name, *sorted(parameters.items()))
+
+
 class Status(enum.StrEnum):
     """What became of a measurement; only ``OK`` carries figures."""
 
@@ -291,12 +299,26 @@ class Measurement(msgspec.Struct, frozen=True):
     low: float | None = None
     high: float | None = None
     samples: tuple[float, ...] = ()
-    parameters: dict[str, float | int | str] = msgspec.field(default_factory=dict)
+    parameters: Parameters = msgspec.field(default_factory=dict)
     clock_mhz: float | None = None
     outliers: int = 0
     simulated: bool = False
     headline: bool = False
     reason: str = ""
+
+    @property
+    def key(self) -> FigureKey:
+        """What measurements of the same figure have in common."""
+        return _figure_key(self.name, self.parameters)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The confidence interval, or the value alone; ValueError without a value."""
+        if self.value is None:
+            raise ValueError(f"{self.name} has no value")
+        low = self.value if self.low is None else self.low
+        high = self.value if self.high is None else self.high
+        return low, high
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -380,8 +402,9 @@ class Verdict(msgspec.Struct, frozen=True):
 class Session(msgspec.Struct, frozen=True):
     """One run of a command, whole: the saved format (JSON with a schema number).
 
-    ``reference`` says in words what the verdicts compared the device with, "" for nothing;
-    ``cut_short`` is the sentence that says why the run ended early, "" when it did not.
+    ``health`` is the verdict on the whole. ``reference`` says in words what the verdicts compared
+    the device with, "" for nothing; ``cut_short`` is the sentence that says why the run ended
+    early, "" when it did not.
     """
 
     schema: int
@@ -393,6 +416,73 @@ class Session(msgspec.Struct, frozen=True):
     measurements: tuple[Measurement, ...] = ()
     tables: tuple[Table, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    health: Health = Health.UNKNOWN
     reference: str = ""
     cut_short: str = ""
     notes: tuple[str, ...] = ()
+
+
+class ReferenceFigure(msgspec.Struct, frozen=True):
+    """One headline figure as the runs behind a reference gave it, in ``unit``.
+
+    ``values`` holds each run's median; ``low`` to ``high`` spans the runs' intervals.
+    """
+
+    name: str
+    unit: str
+    values: tuple[float, ...]
+    low: float
+    high: float
+    parameters: Parameters = msgspec.field(default_factory=dict)
+
+    @property
+    def key(self) -> FigureKey:
+        """What it has in common with measurements of the same figure."""
+        return _figure_key(self.name, self.parameters)
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """What one model of GPU was measured at in several runs (JSON with a schema number).
+
+    Figures that the host has its part in (launches, copies) hold for the machine that was
+    measured; ``drivers`` and ``started`` say under which drivers and when that was.
+    """
+
+    schema: int
+    device: str
+    sm_count: int
+    simulated: bool
+    runs: int
+    drivers: tuple[str, ...]
+    started: tuple[str, ...]  # ISO 8601, UTC, of each run
+    figures: tuple[ReferenceFigure, ...]
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A headline figure of two sessions whose intervals do not meet.
+
+    ``change`` is the second value over the first, less 1. ``worse`` is None for a figure of which
+    neither more nor less is better. ``decides`` says what the figure decides for work on the GPU.
+    """
+
+    what: str
+    before: Measurement
+    after: Measurement
+    change: float | None  # None when the first is 0
+    worse: bool | None
+    decides: str
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Two sessions, figure by figure: what differs (worst first), what agrees, what only one has.
+
+    ``small`` differences are below what two checks of one GPU differ by; ``missing`` names the
+    figures that only one of the sessions has, with the reason.
+    """
+
+    before: Session
+    after: Session
+    differences: tuple[Difference, ...]
+    small: tuple[Difference, ...]
+    alike: int
+    missing: tuple[str, ...]

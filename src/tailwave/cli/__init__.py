@@ -18,6 +18,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Read traces; say what is wrong and what fixing it is worth.",
     ),
     "whatif": ("tailwave.cli.whatif", "Predict what a change would bring, before it is made."),
+    "check": ("tailwave.cli.check", "Measure how well this GPU schedules, link by link."),
+    "show": ("tailwave.cli.show", "Render a saved session."),
+    "compare": ("tailwave.cli.compare", "Say what differs between two sessions, worst first."),
     "explain": ("tailwave.cli.explain", "Explain a finding: its meaning, cause and cure."),
 }
 _INTERRUPTED = 130

@@ -7,6 +7,7 @@ import math
 _US_PER_UNIT = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 _TIME_UNITS = ("us", "ms", "s")
 _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_NS_BELOW = 999.5  # what is measured in ns stays there until it is a whole microsecond
 _DIGITS = 3  # as many as a timing is good for
 _LEAST_PERCENT, _MOST_PERCENT = 0.1, 99.0
 _ONE_DECIMAL_BELOW = 9.95
@@ -32,6 +33,8 @@ def quantity(value: float, unit: str) -> str:
     """Return a measured value in its own unit, or "unknown" where it is not a number."""
     if not math.isfinite(value):
         return "unknown"
+    if unit == "ns" and abs(value) < _NS_BELOW:
+        return f"{_rounded(value)} ns"
     if unit in _US_PER_UNIT:
         return time(value * _US_PER_UNIT[unit])
     if unit == "ratio":

@@ -1,4 +1,4 @@
-"""A page of text for a console: hanging paragraphs and bars, in characters it can show.
+"""A page of text for a console: paragraphs, columns and bars, in characters it can show.
 
 Names in a recording are written by strangers. Whatever the console cannot show, control
 characters and terminal commands included, is printed as a question mark.
@@ -6,7 +6,8 @@ characters and terminal commands included, is printed as a question mark.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -16,7 +17,16 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _LEAST_WIDTH = 20  # a narrower terminal wraps the lines itself
+_GAP = 2  # between columns
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+class Cell(NamedTuple):
+    """A text in a column so many characters wide; 0 takes what the columns before it leave."""
+
+    text: str
+    width: int = 0
+    style: str = ""
 
 
 class Page:
@@ -41,6 +51,20 @@ class Page:
         for number, line in enumerate(lines):
             start = " " * indent if number else self._shown(lead)
             self._print(Text.assemble((start, lead_style), (line.plain, style)))
+
+    def columns(self, *cells: Cell) -> None:
+        """Print cells side by side, two spaces apart, each wrapped within its width."""
+        taken = sum(cell.width + _GAP for cell in cells)
+        widths = [cell.width or self._room(taken - _GAP) for cell in cells]
+        wrapped = [
+            Text(self._shown(cell.text)).wrap(self._console, width)
+            for cell, width in zip(cells, widths, strict=True)
+        ]
+        for lines in zip_longest(*wrapped, fillvalue=Text()):
+            row = Text()
+            for line, cell, width in zip(lines, cells, widths, strict=True):
+                row.append(f"{line.plain:<{width + _GAP}}", cell.style)
+            self._print(row)
 
     def bar(self, share: float, *, lead: str, style: str) -> None:
         """Print the lead, and beside it a bar that fills a share (0 to 1) of the line's rest."""

@@ -1,0 +1,31 @@
+"""``tailwave compare A B``: what differs between two saved sessions, worst first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("first", type=click.Path(path_type=Path), metavar="A")
+@click.argument("second", type=click.Path(path_type=Path), metavar="B")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1).")
+def command(first: Path, second: Path, *, as_json: bool) -> None:
+    """Compare two saved sessions: what differs beyond the intervals, worst first.
+
+    A is how it was and B how it is now: another driver, another host, another GPU.
+    """
+    from tailwave.compare import compare  # noqa: PLC0415 - numpy is not needed for --help
+    from tailwave.session import load  # noqa: PLC0415
+
+    comparison = compare(load(first), load(second))
+    if as_json:
+        from tailwave.reports.compare_json import comparison_to_json  # noqa: PLC0415
+
+        click.echo(comparison_to_json(comparison))
+        return
+    from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
+    from tailwave.reports.compare_terminal import render_comparison  # noqa: PLC0415
+
+    render_comparison(comparison, ReportConsole())

@@ -1,0 +1,73 @@
+"""Makes a reference from several sessions of one model of GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tailwave.errors import UsageError
+from tailwave.model import DeviceFacts, Measurement, Reference, ReferenceFigure, Session, Status
+
+SCHEMA: Final = 1
+# A spread takes at least two runs, and one of two cannot tell which of them was the odd one out.
+LEAST_RUNS: Final = 3
+
+
+def make_reference(sessions: Sequence[Session]) -> Reference:
+    """Gather the headline figures that all the sessions have.
+
+    Raises UsageError when they are too few, were cut short, or come from different models.
+    """
+    device = _common_device(sessions)
+    if len(sessions) < LEAST_RUNS:
+        raise UsageError(
+            f"a reference needs at least {LEAST_RUNS} runs to know their spread; "
+            f"these are {len(sessions)}."
+        )
+    if any(session.cut_short for session in sessions):
+        raise UsageError("a run that was cut short cannot be part of a reference.")
+    return Reference(
+        schema=SCHEMA,
+        device=device.name,
+        sm_count=device.sm_count,
+        simulated=device.simulated,
+        runs=len(sessions),
+        drivers=tuple(sorted({s.device.driver for s in sessions if s.device and s.device.driver})),
+        started=tuple(sorted(session.started for session in sessions)),
+        figures=_figures(sessions),
+    )
+
+
+def _common_device(sessions: Sequence[Session]) -> DeviceFacts:
+    devices = [session.device for session in sessions if session.device is not None]
+    if not devices or len(devices) < len(sessions):
+        raise UsageError("a reference needs sessions that measured a device.")
+    models = {(device.name, device.sm_count, device.simulated) for device in devices}
+    if len(models) > 1:
+        names = ", ".join(sorted(f"{name} with {count} SMs" for name, count, _ in models))
+        raise UsageError(f"a reference is of one model; these sessions are of {names}.")
+    return devices[0]
+
+
+def _figures(sessions: Sequence[Session]) -> tuple[ReferenceFigure, ...]:
+    """Return the headline figures in the order of the first session."""
+    runs = [{m.key: m for m in session.measurements if _counts(m)} for session in sessions]
+    shared = [name for name in runs[0] if all(name in run for run in runs)]
+    return tuple(_figure([run[name] for run in runs]) for name in shared)
+
+
+def _counts(measurement: Measurement) -> bool:
+    return measurement.headline and measurement.status is Status.OK
+
+
+def _figure(measurements: Sequence[Measurement]) -> ReferenceFigure:
+    first = measurements[0]
+    values = tuple(m.value for m in measurements if m.value is not None)
+    return ReferenceFigure(
+        name=first.name,
+        unit=first.unit,
+        values=values,
+        low=min([m.low for m in measurements if m.low is not None] or values),
+        high=max([m.high for m in measurements if m.high is not None] or values),
+        parameters=first.parameters,
+    )

@@ -1,0 +1,141 @@
+"""A check for a person at a terminal: the answer, link by link, and what it rests on.
+
+Colour only repeats what the words say, so the report reads the same in a file.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from tailwave.model import Basis, Criterion, DeviceFacts, Health, Session, Status, Verdict
+from tailwave.reports.check_headline import headline
+from tailwave.reports.figures import quantity
+from tailwave.reports.page import Cell, Page
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STYLES = {
+    Health.CRITICAL: "bold red",
+    Health.WARNING: "bold yellow",
+    Health.UNKNOWN: "bold magenta",
+    Health.OK: "green",
+}
+_HEADING = "bold underline"
+_LINK, _HEALTH, _FIGURE = 9, 8, 22  # widths of the table's columns
+
+
+def render_check(session: Session, console: Console) -> None:
+    """Print the whole report of one check."""
+    page = Page(console)
+    page.paragraph(headline(session), style="bold")
+    print_subject(page, session)
+    _print_links(page, session)
+    _print_unmeasured(page, session)
+    _print_details(page, session.verdicts)
+    _print_notes(page, session.notes)
+
+
+def print_subject(page: Page, session: Session) -> None:
+    """Print what was measured, when, and what it was compared with."""
+    page.blank()
+    if session.device is not None:
+        page.paragraph(_device(session.device), lead="  device     ", lead_style="dim")
+    page.paragraph(session.reference or "none", lead="  reference  ", lead_style="dim")
+    figures = sum(m.status is Status.OK for m in session.measurements)
+    page.paragraph(
+        f"{moment(session.started)}, {quantity(session.seconds, 's')}, {figures} figures",
+        lead="  run        ",
+        lead_style="dim",
+    )
+
+
+def moment(started: str) -> str:
+    """Word a moment in UTC: ``2026-11-29 16:53 UTC``; anything else stays as it is."""
+    try:
+        return datetime.fromisoformat(started).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except ValueError:
+        return started
+
+
+def _device(device: DeviceFacts) -> str:
+    parts = [device.name]
+    parts += [f"{device.sm_count} SMs"] if device.sm_count else []
+    parts += [f"driver {device.driver}"] if device.driver else []
+    parts += ["no figure below comes from a real GPU"] if device.simulated else []
+    return ", ".join(parts)
+
+
+def _print_links(page: Page, session: Session) -> None:
+    if not session.verdicts:
+        return
+    page.blank()
+    simulated = session.device is not None and session.device.simulated
+    figure = "figure (simulated)" if simulated else "figure"
+    _print_row(page, ("link", "health", figure, "what it means for your work"), "dim")
+    for verdict in session.verdicts:
+        cells = (verdict.link, verdict.health.upper(), verdict.claim, verdict.meaning)
+        _print_row(page, cells, STYLES[verdict.health])
+
+
+def _print_row(page: Page, texts: tuple[str, str, str, str], style: str) -> None:
+    link, health, figure, meaning = texts
+    page.columns(
+        Cell(link, _LINK), Cell(health, _HEALTH, style), Cell(figure, _FIGURE), Cell(meaning)
+    )
+
+
+def _print_unmeasured(page: Page, session: Session) -> None:
+    """Print what could not be measured, once for each reason."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for measurement in session.measurements:
+        if measurement.status is not Status.OK:
+            same = names.setdefault((measurement.status, measurement.reason), [])
+            same += [measurement.name] if measurement.name not in same else []
+    if not names:
+        return
+    _print_heading(page, "What could not be measured, and why")
+    for (status, reason), figures in names.items():
+        page.paragraph(f"{', '.join(figures)}: {reason}", lead=f"  {status:<11}  ")
+
+
+def _print_details(page: Page, verdicts: tuple[Verdict, ...]) -> None:
+    spoken = [v for v in verdicts if any(c.value is not None for c in v.criteria)]
+    if not spoken:
+        return
+    _print_heading(page, "What the verdicts rest on")
+    for verdict in spoken:
+        page.paragraph(verdict.link, style="bold")
+        for criterion in verdict.criteria:
+            if criterion.value is not None:
+                _print_criterion(page, criterion, criterion.value)
+
+
+def _print_criterion(page: Page, criterion: Criterion, value: float) -> None:
+    lead = f"  {criterion.health.upper():<8}  {quantity(value, criterion.unit):>11}  "
+    style = "" if criterion.health is Health.OK else STYLES[criterion.health]
+    page.paragraph(f"{criterion.what} ({_healthy(criterion)})", lead=lead, lead_style=style)
+
+
+def _healthy(criterion: Criterion) -> str:
+    """Say which figures are healthy."""
+    word = "its runs allow" if criterion.basis is Basis.REFERENCE else "healthy"
+    least = None if criterion.least is None else quantity(criterion.least, criterion.unit)
+    most = None if criterion.most is None else quantity(criterion.most, criterion.unit)
+    if least is not None and most is not None:
+        return f"{word}: {least} to {most}"
+    return f"{word}: at least {least}" if least is not None else f"{word}: up to {most}"
+
+
+def _print_notes(page: Page, notes: tuple[str, ...]) -> None:
+    if not notes:
+        return
+    _print_heading(page, "Notes")
+    for note in notes:
+        page.paragraph(note, lead="  - ")
+
+
+def _print_heading(page: Page, text: str) -> None:
+    page.blank()
+    page.paragraph(text, style=_HEADING)

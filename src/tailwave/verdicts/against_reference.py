@@ -1,0 +1,75 @@
+"""Holds headline figures against what GPUs of the same model were measured at before.
+
+A reference has n runs, and each figure their medians. If runs scatter normally, the next run of a
+healthy GPU is worse than their mean by more than ``t s sqrt(1 + 1/n)`` once in a thousand figures:
+a prediction interval, with ``s`` the runs' standard deviation and ``t`` Student's one-sided 99.9%
+quantile for n - 1 degrees of freedom. Once in a thousand, because a check looks at some thirty
+figures. Few runs know little of their spread, so their bound is wide: five runs allow 8 ``s``.
+
+Below ``RESOLUTION`` nothing is called a difference, however alike the reference's runs were.
+
+A figure worse than the bound is a WARNING and never CRITICAL: that the GPU is slower than its like
+is proven, that the link defeats its purpose is not. Better than the reference is healthy, and a
+figure without a better side (the number of GPCs) is not judged.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from typing import Final
+
+from tailwave.headlines import RESOLUTION, Better, headline
+from tailwave.model import Basis, Criterion, Health, Measurement, Reference, ReferenceFigure
+from tailwave.verdicts.criteria import within
+
+# Student's t, one-sided 99.9%, for 2, 3, ... degrees of freedom; beyond the table its last entry,
+# which is on the careful side.
+_STUDENT: Final = (22.327, 10.215, 7.173, 5.893, 5.208, 4.785, 4.501, 4.297, 4.144)
+_FIRST_DEGREES = 2
+
+
+def against_reference(
+    measurements: list[Measurement], reference: Reference | None
+) -> tuple[Criterion, ...]:
+    """Return one criterion for each headline figure that the reference has too."""
+    known = {figure.key: figure for figure in reference.figures} if reference else {}
+    return tuple(
+        _criterion(measurement, known[measurement.key])
+        for measurement in measurements
+        if _is_judged(measurement) and measurement.key in known
+    )
+
+
+def _is_judged(measurement: Measurement) -> bool:
+    """Tell whether a figure has a worse side: one that only tells GPUs apart is no fault."""
+    has_a_worse_side = headline(measurement.name).better is not Better.NEITHER
+    return measurement.headline and measurement.value is not None and has_a_worse_side
+
+
+def _criterion(measurement: Measurement, figure: ReferenceFigure) -> Criterion:
+    words = headline(measurement.name)
+    usual = statistics.fmean(figure.values)
+    reach = tolerance(figure)
+    return within(
+        _what(measurement),
+        measurement,
+        least=usual - reach if words.better is Better.MORE else None,
+        most=usual + reach if words.better is Better.LESS else None,
+        breach=Health.WARNING,
+        unproven=Health.OK,
+        basis=Basis.REFERENCE,
+    )
+
+
+def _what(measurement: Measurement) -> str:
+    parameters = ", ".join(f"{name} {value}" for name, value in measurement.parameters.items())
+    return f"{headline(measurement.name).phrase}{f' ({parameters})' if parameters else ''}"
+
+
+def tolerance(figure: ReferenceFigure) -> float:
+    """Return how far from the reference's mean a healthy GPU's figure may lie, in its unit."""
+    runs = len(figure.values)
+    student = _STUDENT[min(runs - 1 - _FIRST_DEGREES, len(_STUDENT) - 1)]
+    spread = student * statistics.stdev(figure.values) * math.sqrt(1 + 1 / runs)
+    return max(spread, RESOLUTION * abs(statistics.fmean(figure.values)))

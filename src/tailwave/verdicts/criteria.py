@@ -1,0 +1,106 @@
+"""How a figure is held against a bound.
+
+A figure is an interval, so there are three answers: all of it keeps the bound (OK), none of it
+does (a breach, as bad as the criterion says), or the bound lies within it and neither is proven.
+A figure that could not be had is UNKNOWN, with the reason.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from tailwave.model import Basis, Criterion, Health, Measurement, Status
+
+
+def within(  # noqa: PLR0913 - a bound has two sides
+    what: str,
+    figure: Measurement,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    breach: Health = Health.CRITICAL,
+    unproven: Health = Health.WARNING,
+    basis: Basis = Basis.ANY_GPU,
+) -> Criterion:
+    """Hold a measurement against a bound in its own unit.
+
+    ``breach`` is the health when all of the interval breaks the bound, ``unproven`` when a part
+    of it does.
+    """
+    if figure.value is None:
+        return Criterion(what, basis, Health.UNKNOWN, reason=figure.reason)
+    bounds = (*figure.interval, least, most)
+    health = Health.OK if _keeps(*bounds) else breach if _breaks(*bounds) else unproven
+    return Criterion(
+        what=what,
+        basis=basis,
+        health=health,
+        value=figure.value,
+        unit=figure.unit,
+        least=least,
+        most=most,
+    )
+
+
+def quotient(  # noqa: PLR0913 - a bound has two sides
+    what: str,
+    figure: Measurement,
+    other: Measurement,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    breach: Health = Health.CRITICAL,
+) -> Criterion:
+    """Hold the quotient of two measurements of one unit against a bound."""
+    return within(what, divided(figure, other), least=least, most=most, breach=breach)
+
+
+def divided(figure: Measurement, other: Measurement) -> Measurement:
+    """Return one measurement over another, or the reason why there is no such figure.
+
+    Its interval is the widest that the two intervals allow.
+    """
+    for one in (figure, other):
+        if one.value is None:
+            return Measurement(one.name, one.status, reason=one.reason)
+    low, high = figure.interval
+    other_low, other_high = other.interval
+    if figure.value is None or not other.value or other_low <= 0:
+        reason = f"{other.name} is not above 0, so nothing can be compared with it."
+        return Measurement(figure.name, Status.FAILED, reason=reason)
+    return Measurement(
+        figure.name,
+        Status.OK,
+        unit="times",
+        value=figure.value / other.value,
+        low=low / other_high,
+        high=high / other_low,
+    )
+
+
+def times(figure: Measurement, factor: float, unit: str = "") -> Measurement:
+    """Return a multiple of a measurement, in another unit if one is given.
+
+    One without a value stays as it is.
+    """
+    if figure.value is None:
+        return figure
+    low, high = figure.interval
+    return msgspec.structs.replace(
+        figure,
+        unit=unit or figure.unit,
+        value=figure.value * factor,
+        low=low * factor,
+        high=high * factor,
+        samples=(),
+    )
+
+
+def _keeps(low: float, high: float, least: float | None, most: float | None) -> bool:
+    """Tell whether a whole interval keeps a bound."""
+    return (least is None or least <= low) and (most is None or high <= most)
+
+
+def _breaks(low: float, high: float, least: float | None, most: float | None) -> bool:
+    """Tell whether a whole interval breaks a bound."""
+    return (least is not None and high < least) or (most is not None and low > most)

@@ -1,0 +1,33 @@
+"""Whether a link's figures come out the same each time.
+
+The bound is what check itself promises (``RESOLUTION``): the timing loop goes on until the 95%
+interval of a median is narrower, or the time allowed is over. A figure that stays wider jitters,
+whatever its median, and nothing smaller than its interval can be said about it.
+"""
+
+from __future__ import annotations
+
+from tailwave.headlines import RESOLUTION
+from tailwave.model import Criterion, Health, Measurement
+from tailwave.verdicts.criteria import within
+
+
+def repeatability(measurements: list[Measurement]) -> tuple[Criterion, ...]:
+    """Hold the least repeatable headline figure against the bound; nothing without figures."""
+    spreads = [_spread(m) for m in measurements if m.headline and m.value and not _is_tail(m)]
+    if not spreads:
+        return ()
+    worst = max(spreads, key=lambda spread: spread.value or 0.0)
+    what = f"half the interval of {worst.name} against its median, the widest of the link"
+    return (within(what, worst, most=RESOLUTION, breach=Health.WARNING),)
+
+
+def _is_tail(measurement: Measurement) -> bool:
+    """Tell whether a figure is of the slowest runs, whose scatter is what it measures."""
+    return measurement.parameters.get("quantile") == "p99"
+
+
+def _spread(measurement: Measurement) -> Measurement:
+    low, high = measurement.interval
+    spread = (high - low) / 2 / abs(measurement.value or 1.0)
+    return Measurement(measurement.name, measurement.status, unit="ratio", value=spread)
