@@ -238,3 +238,9 @@ def test_a_summary_gives_medians() -> None:
     summary = summarise(timeline, find_steps(timeline))
     assert (summary.count, summary.by) == (3, "ProfilerStep")
     assert (summary.median_us, summary.gpu_busy_us) == (100.0, 20.0)
+
+
+def test_the_median_of_two_steps_is_one_of_them() -> None:
+    """Of an even number of steps the lower middle one stands for the recording."""
+    timeline = Trace().step(0, 100, 0).step(100, 300, 1).build()
+    assert summarise(timeline, find_steps(timeline)).median_us == 100.0

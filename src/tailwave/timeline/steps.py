@@ -92,12 +92,16 @@ def find_steps(timeline: Timeline, device: int | None = None) -> Steps:
 
 
 def summarise(timeline: Timeline, steps: Steps, device: int | None = None) -> StepsSummary:
-    """Give the figures that describe the steps: count, median time, GPU busy time (us)."""
+    """Give the figures that describe the steps: count, median time, GPU busy time (us).
+
+    Of an even number of steps the median is the lower of the two in the middle, a step that was
+    recorded, so that its division adds up to it.
+    """
     busy = gpu_busy(timeline, steps, device)
     return StepsSummary(
         count=len(steps),
         by=steps.by,
-        median_us=float(np.median(steps.duration)) / 1e3,
+        median_us=float(steps.duration[steps.typical]) / 1e3,
         gpu_busy_us=float(np.median(busy)) / 1e3,
     )
 
