@@ -58,7 +58,12 @@ FAMILIES = (
     ),
     Family("kernels"),
     Family("devices", imports=("model", "kernels", "errors")),
-    Family("probes", imports=("devices.base", "stats", "model", "errors")),
+    Family(
+        "probes",
+        imports=("devices.base", "stats", "model", "errors"),
+        registry="PROBES",
+        support=("die", "groups", "lab", "measure", "parts", "traffic"),
+    ),
     Family("remedies", imports=("devices.base", "model", "errors")),
     Family("headlines"),
     Family("references", imports=("model", "errors")),

@@ -1,11 +1,11 @@
 """What happens to small work beside a tenant that fills the GPU, and what helps?
 
 The article recommends priorities, graphs and "cooperative launch" against jitter, without a test.
-The victim is a chain of four short kernels, waited for; the tenant has queued kernels whose CTAs
+The victim is a pair of short kernels, waited for; the tenant has queued kernels whose CTAs
 fill every SM. A running CTA is never stopped, and what was queued before goes first.
 
-- ``interference.alone``, ``.shared``: time of the chain without and with the tenant (us),
-  ``quantile`` p50 and p99 of a hundred chains.
+- ``interference.alone``, ``.shared``: time of the pair without and with the tenant (us),
+  ``quantile`` p50 and p99 of a hundred pairs.
 - ``interference.priority``, ``.graph``: beside it on a high-priority stream, or as a graph.
 - ``interference.partition``: with ``sms`` SMs of its own, the tenant on the others.
 - ``interference.tenant_pays``: the tenant's time on those others over its time on all SMs.
@@ -24,14 +24,15 @@ from tailwave.probes.lab import Lab
 from tailwave.probes.measure import Figure
 from tailwave.probes.parts import Part, Probe, Results
 
-_CHAIN = 4
+_KERNELS = 2
 _VICTIM_CTAS = 16
 _VICTIM_CYCLES = 4_000
-_CHAINS = 100
+_RUNS = 100
+_SAMPLES = 4
 _TENANT_WAVES = 2
-_TENANT_CYCLES = 60_000
+_TENANT_CYCLES = 40_000
 _TENANT_THREADS = 1024
-_TENANT_QUEUE = 16
+_TENANT_QUEUE = 3
 _TENANT_QUEUE_MOST = 512
 _PARTITION_SHARE = 4
 _HIGH_PRIORITY = -1
@@ -83,11 +84,11 @@ def _tenant(lab: Lab, stream: Stream) -> Iterator[_Tenant]:
 
 @contextmanager
 def _victim(lab: Lab, stream: Stream) -> Iterator[Callable[[], None]]:
-    """Make the chain, launched kernel by kernel."""
+    """Make the pair, launched kernel by kernel."""
     with lab.words(4 * _VICTIM_CTAS) as out:
 
         def work() -> None:
-            for _ in range(_CHAIN):
+            for _ in range(_KERNELS):
                 lab.device.launch(stream, _kernel(out))
             lab.device.synchronize(stream)
 
@@ -120,7 +121,7 @@ def _graph(lab: Lab) -> Results:
     lab.need(Feature.GRAPHS)
     stream = lab.device.stream()
     with _tenant(lab, lab.stream) as tenant, lab.words(4 * _VICTIM_CTAS) as out:
-        graph = lab.device.graph([_kernel(out)] * _CHAIN)
+        graph = lab.device.graph([_kernel(out)] * _KERNELS)
 
         def victim() -> None:
             graph.launch(stream)
@@ -152,11 +153,11 @@ def _partition(lab: Lab) -> Results:
 def _quantiles(
     lab: Lab,
     name: str,
-    chain_us: Callable[[], float],
+    run_us: Callable[[], float],
     *,
     parameters: dict[str, float | int | str] | None = None,
 ) -> Iterator[Measurement]:
-    """Measure p50 and p99 of the chain; one sample is a hundred chains."""
+    """Measure p50 and p99 of the victim; one sample is a hundred runs of it."""
     figures = [
         Figure(
             f"interference.{name}",
@@ -168,10 +169,10 @@ def _quantiles(
     ]
 
     def sample() -> tuple[float, float]:
-        times = [chain_us() for _ in range(_CHAINS)]
+        times = [run_us() for _ in range(_RUNS)]
         return float(np.percentile(times, 50)), float(np.percentile(times, 99))
 
-    yield from lab.bench.measure_together(figures, sample)
+    yield from lab.bench.measure_together(figures, sample, first_use=run_us, most=_SAMPLES)
 
 
 PROBE = Probe(

@@ -40,6 +40,7 @@ _BYTES_PER_SM = 4 << 20
 _FLAGS = 8
 _FLAG_WORDS = 65_536
 _ROUNDS = 50
+_WHERE = ("same_tpc", "same_gpc", "other_gpc")
 _POLLERS = (1, 4, 16, 64)
 
 
@@ -120,11 +121,11 @@ def _share(lab: Lab) -> Results:
 def _partners(lab: Lab) -> dict[str, int]:
     """Return a partner for the first SM in its TPC, elsewhere in its GPC, and in another."""
     first = lab.die.places[0]
-    partners: dict[str, int] = {}
+    found: dict[str, int] = {}
     for place in lab.die.places[1:]:
         where = "same_gpc" if place.gpc == first.gpc else "other_gpc"
-        partners.setdefault("same_tpc" if place.tpc == first.tpc else where, place.sm)
-    return partners
+        found.setdefault("same_tpc" if place.tpc == first.tpc else where, place.sm)
+    return {where: found[where] for where in _WHERE if where in found}
 
 
 @contextmanager

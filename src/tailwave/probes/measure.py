@@ -67,12 +67,16 @@ _HURRIED: Final = Limits(least=_FEWEST, most=_FEWEST, seconds=0.0, target=1.0)
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """What is to be measured: name, unit, and at which parameters; ``headline`` as in the model."""
+    """What is to be measured: name, unit, and at which parameters; ``headline`` as in the model.
+
+    ``decides`` is False for a by-product that sampling does not wait for.
+    """
 
     name: str
     unit: str
     parameters: dict[str, float | int | str] = msgspec.field(default_factory=dict)
     headline: bool = False
+    decides: bool = True
 
 
 class Bench:
@@ -118,14 +122,23 @@ class Bench:
         return self.measure_together([figure], lambda: (sample(),))[0]
 
     def measure_together(
-        self, figures: Sequence[Figure], sample: Callable[[], Sequence[float]]
+        self,
+        figures: Sequence[Figure],
+        sample: Callable[[], Sequence[float]],
+        *,
+        first_use: Callable[[], object] | None = None,
+        most: int | None = None,
     ) -> list[Measurement]:
-        """Take several figures of which each sample gives one value; otherwise as ``measure``."""
+        """Take several figures of which each sample gives one value; otherwise as ``measure``.
+
+        ``first_use`` makes what is made on first use, where a whole sample would take long;
+        ``most`` is the most samples, where each is many runs.
+        """
         try:
             self.warm_up()
-            sample()  # the first run pays for what is made on first use
+            (first_use or sample)()
             before = self.clock_mhz()
-            columns = self._collect(len(figures), sample)
+            columns = self._collect(figures, sample, most)
             clock = (before + self.clock_mhz()) / 2
         except DeviceLostError:
             raise
@@ -210,32 +223,40 @@ class Bench:
             self._tick_ns = float(steps.min())
         return self._tick_ns
 
-    def _collect(self, count: int, sample: Callable[[], Sequence[float]]) -> list[list[float]]:
-        """Sample until the limits are met; returns the samples of each of ``count`` figures."""
+    def _collect(
+        self,
+        figures: Sequence[Figure],
+        sample: Callable[[], Sequence[float]],
+        most: int | None,
+    ) -> list[list[float]]:
+        """Sample until the limits are met; returns the samples of each figure."""
         start = self.device.clock_ns()
         late = self._deadline_ns is not None and start > self._deadline_ns
-        stop = _Stop(_HURRIED if late else self._limits)
-        columns: list[list[float]] = [[] for _ in range(count)]
+        limits = _HURRIED if late else self._limits
+        stop = _Stop(limits, min(limits.most, most or limits.most))
+        columns: list[list[float]] = [[] for _ in figures]
+        deciding = [c for c, figure in zip(columns, figures, strict=True) if figure.decides]
         while True:
             for column, value in zip(columns, sample(), strict=True):
                 column.append(float(value))
-            if stop.now(columns, (self.device.clock_ns() - start) / 1e9):
+            if stop.now(deciding, (self.device.clock_ns() - start) / 1e9):
                 return columns
 
 
 class _Stop:
     """Decides when a figure has been sampled enough."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, most: int) -> None:
         """Begin with no sample taken."""
         self._limits = limits
+        self._most = most
         self._next_check = limits.least
         self._spread = math.inf
 
     def now(self, columns: Sequence[Sequence[float]], seconds: float) -> bool:
         """Tell whether to stop, given the samples so far and the time they took."""
         count = len(columns[0])
-        if count >= self._limits.most:
+        if count >= self._most:
             return True
         if count >= _FEWEST and seconds >= self._limits.seconds:
             return True
