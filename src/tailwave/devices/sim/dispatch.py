@@ -2,8 +2,7 @@
 
 CTAs leave in order, one every ``cta_interval_ns``; each goes to the next SM in first-wave order
 that has room for it, and its place is free again ``refill_ns`` after its end. A grid that has
-the GPU for itself is placed in closed form (`place_alone`); grids that meet are placed CTA by CTA
-(`Dispatcher`).
+the GPU for itself is placed in closed form (`Waves`); grids that meet go through the `Dispatcher`.
 
 On an SM only the first grid in line (by priority, then by arrival) may place CTAs: a grid waits
 until all CTAs before it are placed, and a CTA that runs is never stopped. That is how the head
@@ -13,7 +12,8 @@ RTSS 2017). Work of one context waits until no CTA of another runs; time slices 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -44,22 +44,49 @@ class Footprint:
         )
 
 
-def place_alone(
-    costs: DispatchCosts, ctas: int, slots: Ints, cta_ns: Floats, start: float
-) -> Placement | None:
-    """Place a grid that has the GPU for itself.
+class Waves:
+    """A grid that has the GPU for itself, in closed form.
 
-    ``slots`` are the SMs of the places for CTAs in first-wave order, ``cta_ns`` the life of a CTA
-    by SM. Returns None when there is more than one wave of CTAs that differ: that needs events.
+    CTAs that all live equally long follow each other in each place at a fixed interval, so any
+    number of waves can be told; CTAs that differ, one wave.
     """
-    sm = np.resize(slots, ctas)
-    life = cta_ns[sm]
-    wave, place = np.divmod(np.arange(ctas), len(slots))
-    if ctas > len(slots) and np.ptp(life) > 0:
-        return None
-    period = max(float(life[0]) + costs.refill_ns, len(slots) * costs.cta_interval_ns)
-    starts = start + place * costs.cta_interval_ns + wave * period
-    return Placement(sm, starts, starts + life)
+
+    def __init__(
+        self, costs: DispatchCosts, ctas: int, order: Ints, per_sm: int, cta_ns: Floats
+    ) -> None:
+        """Take ``per_sm`` places on each SM of ``order``; ``cta_ns`` is a CTA's life by SM."""
+        self._costs = costs
+        self._ctas = ctas
+        self._order = order
+        self._places = len(order) * per_sm
+        self._cta_ns = cta_ns
+
+    @property
+    def told(self) -> bool:
+        """Tell whether the closed form holds."""
+        return self._ctas <= self._places or bool(np.ptp(self._cta_ns[self._order]) == 0)
+
+    def length(self) -> float:
+        """Return the time from the start of the grid to the end of its last CTA (ns)."""
+        lives = self._cta_ns[self._order[: self._ctas]]
+        if np.ptp(lives) > 0:
+            return float(self.placement(0.0).end.max())
+        waves, place = divmod(self._ctas - 1, self._places)
+        life = float(lives[0])
+        return waves * self._period(life) + place * self._costs.cta_interval_ns + life
+
+    def placement(self, start: float) -> Placement:
+        """Return where and when each CTA runs."""
+        sm = np.resize(self._order, self._ctas)
+        life = self._cta_ns[sm]
+        wave, place = np.divmod(np.arange(self._ctas), self._places)
+        starts = start + place * self._costs.cta_interval_ns + wave * self._period(float(life[0]))
+        return Placement(sm, starts, starts + life)
+
+    def _period(self, life: float) -> float:
+        """Return the time between waves: a CTA's own, or that of handing out a whole wave."""
+        handing_out = self._places * self._costs.cta_interval_ns
+        return max(life + self._costs.refill_ns, handing_out)
 
 
 class Grid:
@@ -86,30 +113,44 @@ class Grid:
         self.priority = priority
         self.context = context
         self.done = done
-        self.sms: list[int] = []
-        self.starts: list[float] = []
+        self._placed: list[Placement] = []
+
+    def place(self, sms: Ints, starts: Floats) -> Placement:
+        """Take note of the next CTAs' places; returns them with their ends."""
+        placed = Placement(sms, starts, starts + self.work.cta_ns[sms])
+        self._placed.append(placed)
+        self.pending -= len(sms)
+        return placed
 
     def placement(self) -> Placement:
-        """Return where the CTAs ran, once all are placed."""
-        sm, start = np.array(self.sms), np.array(self.starts)
-        return Placement(sm, start, start + self.work.cta_ns[sm])
+        """Return where all CTAs ran, once all are placed."""
+        return Placement(
+            np.concatenate([placed.sm for placed in self._placed]),
+            np.concatenate([placed.start for placed in self._placed]),
+            np.concatenate([placed.end for placed in self._placed]),
+        )
 
 
 class Dispatcher:
-    """Places the CTAs of grids that share the GPU."""
+    """Places the CTAs of grids that share the GPU.
+
+    CTAs that are placed together and live equally long form a cohort. Its places are given away
+    again as one, when the first is free; each start then waits for its own place. So who gets a
+    place is decided early by as much as a cohort is spread, some tens of ns.
+    """
 
     def __init__(self, chip: Chip, topology: Topology, events: Events) -> None:
         """Start with an empty GPU, in context 0."""
         self.context = 0
         self._chip = chip
         self._events = events
-        self._order = topology.order.tolist()
-        self._domain = {
-            sm: domain.tolist() for domain in topology.domains for sm in domain.tolist()
-        }
-        self._threads = [chip.facts.max_threads_per_sm] * topology.sm_count
-        self._shared = [chip.facts.shared_per_sm] * topology.sm_count
-        self._ctas = [chip.facts.max_ctas_per_sm] * topology.sm_count
+        self._order = topology.order
+        self._domains = topology.domains
+        sms = topology.sm_count
+        self._threads = np.full(sms, chip.facts.max_threads_per_sm)
+        self._shared = np.full(sms, chip.facts.shared_per_sm)
+        self._ctas = np.full(sms, chip.facts.max_ctas_per_sm)
+        self._free_from = np.zeros(sms)  # when the place that was given back last is really free
         self._line: list[Grid] = []
         self._resident = 0
         self._next = 0.0  # when the next CTA can leave
@@ -123,7 +164,7 @@ class Dispatcher:
         """Put a grid in line and place what has room."""
         self._line.append(grid)
         self._line.sort(key=lambda one: one.priority)  # stable, so by arrival within a priority
-        self._fill(self._order)
+        self._fill()
 
     def enter(self, context: int) -> float:
         """Make a context current on an idle GPU; returns what that takes (ns)."""
@@ -131,65 +172,79 @@ class Dispatcher:
         self.context = context
         return delay
 
-    def _fill(self, sms: Iterable[int]) -> None:
-        """Place CTAs on SMs by turns, one at a time, as long as one has room."""
+    def _fill(self) -> None:
+        """Place all that has room; on each SM only for the first grid in line."""
         if self._line and self._resident == 0:
             self._next = max(self._next, self._events.now) + self.enter(self._line[0].context)
-        waiting = len(self._line)
-        candidates = list(sms)
-        while candidates:
-            candidates = [sm for sm in candidates if self._place_next(sm)]
-        if len(self._line) < waiting:
-            self._fill(self._order)  # those next in line may use SMs that were held back
+        open_sms = np.ones(len(self._order), dtype=np.bool_)
+        for grid in tuple(self._line):
+            if grid.context != self.context or not open_sms.any():
+                break
+            self._place(grid, open_sms & grid.allowed)
+            if grid.pending:
+                open_sms &= ~grid.allowed
 
-    def _place_next(self, sm: int) -> bool:
-        """Place the next CTA, or cluster, of the first grid in line for an SM, if there is room."""
-        grid = next((one for one in self._line if one.allowed[sm]), None)
-        if grid is None or grid.context != self.context:
-            return False
-        chosen = self._places(grid, sm)
-        if not chosen:
-            return False
-        for one in chosen:
-            self._place(grid, one)
+    def _place(self, grid: Grid, usable: Flags) -> None:
+        """Place what has room of a grid, each CTA as its turn and its place allow."""
+        room = np.where(usable, self._room(grid.footprint), 0)
+        sms = self._clusters(grid, room) if grid.cluster > 1 else self._by_turns(grid, room)
+        if len(sms) == 0:
+            return
+        turns = self._chip.dispatch.cta_interval_ns * np.arange(len(sms))
+        first = max(self._next, self._events.now)
+        waited = np.maximum.accumulate(np.maximum(self._free_from[sms] - turns, first))
+        starts = np.asarray(turns + waited)
+        self._next = float(starts[-1]) + self._chip.dispatch.cta_interval_ns
+        placed = grid.place(sms, starts)
+        self._occupy(grid.footprint, sms, 1)
+        self._plan_release(grid, placed)
         if grid.pending == 0:
             self._line.remove(grid)
             placement = grid.placement()
             self._events.at(float(placement.end.max()), lambda: grid.done(placement))
-        return True
 
-    def _has_room(self, footprint: Footprint, sm: int) -> bool:
-        return (
-            self._threads[sm] >= footprint.threads
-            and self._shared[sm] >= footprint.shared
-            and self._ctas[sm] > 0
-        )
+    def _room(self, footprint: Footprint) -> Ints:
+        """Return how many more such CTAs each SM holds."""
+        by_memory = np.minimum(self._threads // footprint.threads, self._shared // footprint.shared)
+        return np.asarray(np.minimum(by_memory, self._ctas))
 
-    def _places(self, grid: Grid, sm: int) -> list[int]:
-        """Choose a CTA's SM, or one for each CTA of a cluster about ``sm``; empty for no room."""
-        if grid.cluster == 1:
-            return [sm] if self._has_room(grid.footprint, sm) else []
-        allowed = [one for one in self._domain[sm] if grid.allowed[one]]
-        room = [one for one in allowed if self._has_room(grid.footprint, one)]
-        return room[: grid.cluster] if len(room) >= grid.cluster else []
+    def _by_turns(self, grid: Grid, room: Ints) -> Ints:
+        """Choose SMs for the next CTAs, one of each SM by turns, those free first at first."""
+        free = self._free_from[self._order]
+        order = self._order[np.argsort(np.maximum(free, self._events.now), kind="stable")]
+        rounds = [order[room[order] > taken] for taken in range(int(room.max()))]
+        chosen = np.concatenate(rounds) if rounds else order[:0]
+        return chosen[: grid.pending]
 
-    def _place(self, grid: Grid, sm: int) -> None:
-        start = max(self._next, self._events.now)
-        self._next = start + self._chip.dispatch.cta_interval_ns
-        grid.sms.append(sm)
-        grid.starts.append(start)
-        grid.pending -= 1
-        self._take(grid.footprint, sm, 1)
-        free = start + float(grid.work.cta_ns[sm]) + self._chip.dispatch.refill_ns
-        self._events.at(free, lambda: self._free(grid, sm))
+    def _clusters(self, grid: Grid, room: Ints) -> Ints:
+        """Choose SMs for whole clusters, one SM for each CTA, within what a cluster can join."""
+        chosen: list[Ints] = []
+        left = grid.pending
+        for domain in self._domains:
+            there = room[domain]
+            while left and np.count_nonzero(there) >= grid.cluster:
+                places = np.flatnonzero(there)[: grid.cluster]
+                there[places] -= 1
+                chosen.append(domain[places])
+                left -= grid.cluster
+        return np.concatenate(chosen) if chosen else self._order[:0]
 
-    def _free(self, grid: Grid, sm: int) -> None:
-        self._take(grid.footprint, sm, -1)
-        if self._line:  # another context's turn comes, everywhere, when the GPU is empty
-            self._fill(self._order if self._resident == 0 else [sm])
+    def _plan_release(self, grid: Grid, placed: Placement) -> None:
+        """Give back the places of each cohort when the first of it is free."""
+        lives = grid.work.cta_ns[placed.sm]
+        for life in np.unique(lives):
+            cohort = lives == life
+            sms, free = placed.sm[cohort], placed.end[cohort] + self._chip.dispatch.refill_ns
+            self._events.at(float(free.min()), partial(self._release, grid.footprint, sms, free))
 
-    def _take(self, footprint: Footprint, sm: int, ctas: int) -> None:
-        self._threads[sm] -= ctas * footprint.threads
-        self._shared[sm] -= ctas * footprint.shared
-        self._ctas[sm] -= ctas
-        self._resident += ctas
+    def _release(self, footprint: Footprint, sms: Ints, free: Floats) -> None:
+        np.maximum.at(self._free_from, sms, free)
+        self._occupy(footprint, sms, -1)
+        self._fill()
+
+    def _occupy(self, footprint: Footprint, sms: Ints, ctas: int) -> None:
+        counts = ctas * np.bincount(sms, minlength=len(self._ctas))
+        self._threads -= counts * footprint.threads
+        self._shared -= counts * footprint.shared
+        self._ctas -= counts
+        self._resident += int(counts.sum())

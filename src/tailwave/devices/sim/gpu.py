@@ -12,15 +12,15 @@ import numpy as np
 from tailwave.devices.base import Launch
 from tailwave.devices.sim import kernels
 from tailwave.devices.sim.chip import Chip
-from tailwave.devices.sim.dispatch import Dispatcher, Footprint, Grid, place_alone
+from tailwave.devices.sim.dispatch import Dispatcher, Footprint, Grid, Waves
 from tailwave.devices.sim.events import Action, Events
 from tailwave.devices.sim.kernels.call import Call
 from tailwave.devices.sim.latency import L2Latency
 from tailwave.devices.sim.link import Link
 from tailwave.devices.sim.queues import Operation, Queue
 from tailwave.devices.sim.topology import Topology, build
-from tailwave.devices.sim.work import Placement, Work
-from tailwave.model import Flags, Ints
+from tailwave.devices.sim.work import Finish, Placement, Work
+from tailwave.model import Flags
 
 
 class Gpu:
@@ -43,9 +43,11 @@ class Gpu:
 
     def queue(self, allowed: Flags, *, priority: int = 0, context: int = 0) -> Queue:
         """Make a stream."""
+        order = self.topology.order
         queue = Queue(
             self.events,
             allowed=allowed,
+            order=order[allowed[order]],
             gap=self.chip.launch.stream_gap_ns,
             priority=priority,
             context=context,
@@ -84,23 +86,19 @@ class Gpu:
         self.events.at(self.events.now + delay, action)
 
     def _run_nodes(self, queue: Queue, runs: deque[tuple[Launch, int]], done: Action) -> None:
-        """Run the first node, or all that are like it if that can be reckoned, then the rest."""
+        """Run the first node, or all that are like it if that can be told, then the rest."""
         launch, count = runs.popleft()
         work = self._work(queue, launch)
         gap = self.chip.launch.graph_node_ns - self.chip.dispatch.cta_ns
-        life = None if work.finish else self._life_alone(queue, launch, work)
-        if life is None and count > 1:
+        waves = None if work.finish else self._waves(queue, launch, work)
+        if waves is None and count > 1:
             runs.appendleft((launch, count - 1))
         rest = partial(self._run_nodes, queue, runs, done) if runs else done
-        if life is None:
+        if waves is None:
             self._run(queue, launch, work, partial(self._later, gap, rest))
         else:
-            self._later(count * (life + gap), rest)
-
-    def _life_alone(self, queue: Queue, launch: Launch, work: Work) -> float | None:
-        """Return how long a grid takes from now (ns), or None where others can meet it."""
-        placement = self._place_alone(queue, launch, work)
-        return None if placement is None else float(placement.end.max()) - self.events.now
+            delay = self._dispatcher.enter(queue.context)
+            self._later(delay + count * (waves.length() + gap), rest)
 
     def _work(self, queue: Queue, launch: Launch) -> Work:
         model = kernels.find(launch.kernel)
@@ -120,16 +118,20 @@ class Gpu:
 
     def _run(self, queue: Queue, launch: Launch, work: Work, done: Action) -> None:
         """Run one grid, in closed form where nothing else can meet it."""
-
-        def finish(placement: Placement) -> None:
-            if work.finish is not None:
-                work.finish(placement)
-            done()
-
-        placement = self._place_alone(queue, launch, work)
-        if placement is not None:
-            self.events.at(float(placement.end.max()), lambda: finish(placement))
+        waves = self._waves(queue, launch, work)
+        if waves is None:
+            self._share(queue, launch, work, done)
             return
+        delay = self._dispatcher.enter(queue.context)
+        if work.finish is None:
+            self._later(delay + waves.length(), done)
+            return
+        placement = waves.placement(self.events.now + delay)
+        end = float(placement.end.max())
+        self.events.at(end, partial(self._finish, work.finish, done, placement))
+
+    def _share(self, queue: Queue, launch: Launch, work: Work, done: Action) -> None:
+        """Run one grid among others."""
         grid = Grid(
             work,
             ctas=launch.grid,
@@ -138,9 +140,15 @@ class Gpu:
             allowed=queue.allowed,
             priority=queue.priority,
             context=queue.context,
-            done=finish,
+            done=partial(self._finish, work.finish, done),
         )
         self._dispatcher.submit(grid)
+
+    @staticmethod
+    def _finish(finish: Finish | None, done: Action, placement: Placement) -> None:
+        if finish is not None:
+            finish(placement)
+        done()
 
     def _alone(self, queue: Queue, launch: Launch) -> bool:
         """Tell whether no other grid can meet this one, which starts now.
@@ -151,18 +159,13 @@ class Gpu:
         others = all(other is queue or other.idle for other in self.queues)
         return others and launch.cluster == 1 and self._dispatcher.idle
 
-    def _place_alone(self, queue: Queue, launch: Launch, work: Work) -> Placement | None:
-        """Place a grid in closed form; None where others can meet it, or its CTAs differ."""
+    def _waves(self, queue: Queue, launch: Launch, work: Work) -> Waves | None:
+        """Return a grid in closed form; None where others can meet it, or its CTAs differ."""
         if not self._alone(queue, launch):
             return None
-        start = self.events.now + self._dispatcher.enter(queue.context)
-        slots = self._slots(queue, launch)
-        return place_alone(self.chip.dispatch, launch.grid, slots, work.cta_ns, start)
-
-    def _slots(self, queue: Queue, launch: Launch) -> Ints:
-        """Return the SMs of all places for CTAs: one of each SM first, then the second of each."""
-        order = self.topology.order[queue.allowed[self.topology.order]]
-        return np.tile(order, self._per_sm(launch))
+        per_sm = self._per_sm(launch)
+        waves = Waves(self.chip.dispatch, launch.grid, queue.order, per_sm, work.cta_ns)
+        return waves if waves.told else None
 
     def _per_sm(self, launch: Launch) -> int:
         return self._footprint(launch).per_sm(self.chip)

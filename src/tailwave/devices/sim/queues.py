@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from tailwave.devices.sim.events import Action, Events
-from tailwave.model import Flags
+from tailwave.model import Flags, Ints
 
 # Starts something at the present moment, and calls what it is given once that has finished.
 Operation = Callable[[Action], None]
@@ -15,15 +15,24 @@ Operation = Callable[[Action], None]
 class Queue:
     """A stream: operations one after the other, on some SMs, at a priority, in a context."""
 
-    def __init__(
-        self, events: Events, *, allowed: Flags, gap: float, priority: int = 0, context: int = 0
+    def __init__(  # noqa: PLR0913  what a stream is, each said by name
+        self,
+        events: Events,
+        *,
+        allowed: Flags,
+        order: Ints,
+        gap: float,
+        priority: int = 0,
+        context: int = 0,
     ) -> None:
-        """Start empty; ``allowed`` tells by SM whether its work may use it.
+        """Start empty.
 
-        ``gap`` (ns) passes from the end of an operation to the start of the next.
+        ``allowed`` tells by SM whether its work may use it, ``order`` names those SMs in
+        first-wave order; ``gap`` (ns) passes from the end of an operation to the next start.
         """
         self.allowed = allowed
-        self.sm_count = int(allowed.sum())
+        self.order = order
+        self.sm_count = len(order)
         self.priority = priority
         self.context = context
         self._events = events

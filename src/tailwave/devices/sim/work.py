@@ -17,8 +17,11 @@ class Placement(msgspec.Struct, frozen=True):
     end: Floats
 
 
+Finish = Callable[[Placement], None]
+
+
 class Work(msgspec.Struct, frozen=True):
     """A launched kernel: the life of a CTA on each SM (ns), and the writer of its results."""
 
     cta_ns: Floats
-    finish: Callable[[Placement], None] | None = None
+    finish: Finish | None = None
