@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tailwave.headlines import RESOLUTION, Better, headline
+from tailwave.headlines import RESOLUTION, Better, headline, named
 from tailwave.model import Comparison, Difference, FigureKey, Measurement, Session, Status
 
 
@@ -43,7 +43,7 @@ def _difference(before: Measurement, after: Measurement) -> Difference:
     words = headline(before.name)
     one, other = before.value or 0.0, after.value or 0.0
     return Difference(
-        what=words.phrase,
+        what=named(before.name, before.parameters),
         before=before,
         after=after,
         change=other / one - 1 if one else None,
@@ -81,7 +81,8 @@ def _missing(
     """Name the figures that only one session has, and say why."""
     for key in {**ours, **theirs}:
         one, other = ours.get(key), theirs.get(key)
-        name = headline(str(key[0])).phrase
+        figure = one or theirs[key]
+        name = named(figure.name, figure.parameters)
         if (one is not None and _ok(one)) and not (other is not None and _ok(other)):
             yield f"{name}: only in the first. {other.reason if other else 'Not measured.'}"
         elif (other is not None and _ok(other)) and not (one is not None and _ok(one)):

@@ -7,6 +7,7 @@ sampling at a spread well below it, and what is smaller is no difference between
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 RESOLUTION: Final = 0.03
@@ -225,3 +226,9 @@ HEADLINES: Final = {
 def headline(name: str) -> Headline:
     """Return a figure's words; one that a newer tailwave measured keeps its bare name."""
     return HEADLINES.get(name) or Headline(name, Better.NEITHER, "something this version lacks")
+
+
+def named(name: str, parameters: Mapping[str, object]) -> str:
+    """Name a figure in words, with the parameters that tell it from others of its name."""
+    at = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in parameters.items())
+    return f"{headline(name).phrase} ({at})" if at else headline(name).phrase

@@ -13,6 +13,7 @@ import msgspec
 from tailwave import __version__
 from tailwave.model import Criterion, DeviceFacts, Measurement, Session, Verdict
 from tailwave.reports.check_headline import headline
+from tailwave.reports.subject import is_simulated
 
 SCHEMA: Final = 1
 
@@ -24,7 +25,7 @@ def check_to_json(session: Session) -> bytes:
         "tool": {"name": "tailwave", "version": __version__},
         "summary": headline(session),
         "health": session.health,
-        "simulated": session.device is not None and session.device.simulated,
+        "simulated": is_simulated(session),
         "started": session.started,
         "seconds": session.seconds,
         "device": _device(session.device) if session.device else None,

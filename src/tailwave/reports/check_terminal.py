@@ -5,13 +5,13 @@ Colour only repeats what the words say, so the report reads the same in a file.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from tailwave.model import Basis, Criterion, DeviceFacts, Health, Session, Status, Verdict
 from tailwave.reports.check_headline import headline
 from tailwave.reports.figures import quantity
 from tailwave.reports.page import Cell, Page
+from tailwave.reports.subject import device_name, is_simulated, moment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,16 +51,8 @@ def print_subject(page: Page, session: Session) -> None:
     )
 
 
-def moment(started: str) -> str:
-    """Word a moment in UTC: ``2026-11-29 16:53 UTC``; anything else stays as it is."""
-    try:
-        return datetime.fromisoformat(started).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except ValueError:
-        return started
-
-
 def _device(device: DeviceFacts) -> str:
-    parts = [device.name]
+    parts = [device_name(device)]
     parts += [f"{device.sm_count} SMs"] if device.sm_count else []
     parts += [f"driver {device.driver}"] if device.driver else []
     parts += ["no figure below comes from a real GPU"] if device.simulated else []
@@ -71,11 +63,11 @@ def _print_links(page: Page, session: Session) -> None:
     if not session.verdicts:
         return
     page.blank()
-    simulated = session.device is not None and session.device.simulated
-    figure = "figure (simulated)" if simulated else "figure"
+    figure = "figure (simulated)" if is_simulated(session) else "figure"
     _print_row(page, ("link", "health", figure, "what it means for your work"), "dim")
     for verdict in session.verdicts:
-        cells = (verdict.link, verdict.health.upper(), verdict.claim, verdict.meaning)
+        figures = verdict.claim.replace(", ", "\n")  # a line for each
+        cells = (verdict.link, verdict.health.upper(), figures, verdict.meaning)
         _print_row(page, cells, STYLES[verdict.health])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tailwave.model import Comparison, Difference, Measurement, Session
 from tailwave.reports.figures import percent, quantity
 from tailwave.reports.page import Page
+from tailwave.reports.subject import device_name, moment
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,10 +52,9 @@ def _headline(comparison: Comparison) -> str:
 
 def _session(session: Session) -> str:
     device = session.device
-    name = "no device" if device is None else device.name
-    simulated = ", simulated" if device is not None and device.simulated else ""
+    name = device_name(device)
     driver = f", driver {device.driver}" if device is not None and device.driver else ""
-    return f"{name}{simulated}{driver}, {session.started}"
+    return f"{name}{driver}, {moment(session.started)}"
 
 
 def _print_difference(page: Page, number: int, difference: Difference) -> None:
@@ -82,7 +82,7 @@ def _figure(measurement: Measurement) -> str:
 
 
 def _small(differences: tuple[Difference, ...]) -> str:
-    names = ", ".join(difference.what for difference in differences)
+    names = "; ".join(difference.what for difference in differences)
     return f"Less than two checks of one GPU differ by: {names}."
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tailwave.model import Floats, Session, Table
 
-PLACES = "topology.sms"  # a row per SM: its GPC and its TPC
+PLACES = "topology.map"  # a row per SM: its GPC and its TPC
 LATENCIES = "l2.latency"  # a row per SM, a column per line of memory
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tailwave.model import Measurement, Session, Status
 from tailwave.reports.figures import quantity
 from tailwave.reports.page import Page
+from tailwave.reports.subject import is_simulated
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 def render_figures(session: Session, console: Console) -> None:
     """Print the figures in the order in which they were taken, headline figures in bold."""
     page = Page(console)
-    simulated = session.device is not None and session.device.simulated
-    heading = "Every figure (simulated)" if simulated else "Every figure"
+    heading = "Every figure (simulated)" if is_simulated(session) else "Every figure"
     page.blank()
     page.paragraph(heading, style="bold underline")
     for measurement in session.measurements:

@@ -53,11 +53,15 @@ class Page:
             self._print(Text.assemble((start, lead_style), (line.plain, style)))
 
     def columns(self, *cells: Cell) -> None:
-        """Print cells side by side, two spaces apart, each wrapped within its width."""
+        """Print cells side by side, two spaces apart, each line of them wrapped to its width."""
         taken = sum(cell.width + _GAP for cell in cells)
         widths = [cell.width or self._room(taken - _GAP) for cell in cells]
         wrapped = [
-            Text(self._shown(cell.text)).wrap(self._console, width)
+            [
+                line
+                for part in cell.text.split("\n")
+                for line in Text(self._shown(part)).wrap(self._console, width)
+            ]
             for cell, width in zip(cells, widths, strict=True)
         ]
         for lines in zip_longest(*wrapped, fillvalue=Text()):

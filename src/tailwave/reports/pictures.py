@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tailwave.errors import UnavailableError, UsageError
-from tailwave.model import DeviceFacts, Session
+from tailwave.model import Session
 from tailwave.reports.die import Die, Gpc, Matrix, Processor, latency_die, latency_matrix
+from tailwave.reports.subject import device_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -145,10 +146,4 @@ def _gpc_label(matrix: Matrix, row: int) -> str:
 
 
 def _title(what: str, session: Session) -> str:
-    return f"{_name(session.device)}: {what}"
-
-
-def _name(device: DeviceFacts | None) -> str:
-    if device is None:
-        return "unknown device"
-    return f"{device.name} (simulated)" if device.simulated else device.name
+    return f"{device_name(session.device)}: {what}"

@@ -19,7 +19,7 @@ import math
 import statistics
 from typing import Final
 
-from tailwave.headlines import RESOLUTION, Better, headline
+from tailwave.headlines import RESOLUTION, Better, headline, named
 from tailwave.model import Basis, Criterion, Health, Measurement, Reference, ReferenceFigure
 from tailwave.verdicts.criteria import within
 
@@ -48,23 +48,18 @@ def _is_judged(measurement: Measurement) -> bool:
 
 
 def _criterion(measurement: Measurement, figure: ReferenceFigure) -> Criterion:
-    words = headline(measurement.name)
+    better = headline(measurement.name).better
     usual = statistics.fmean(figure.values)
     reach = tolerance(figure)
     return within(
-        _what(measurement),
+        named(measurement.name, measurement.parameters),
         measurement,
-        least=usual - reach if words.better is Better.MORE else None,
-        most=usual + reach if words.better is Better.LESS else None,
+        least=usual - reach if better is Better.MORE else None,
+        most=usual + reach if better is Better.LESS else None,
         breach=Health.WARNING,
         unproven=Health.OK,
         basis=Basis.REFERENCE,
     )
-
-
-def _what(measurement: Measurement) -> str:
-    parameters = ", ".join(f"{name} {value}" for name, value in measurement.parameters.items())
-    return f"{headline(measurement.name).phrase}{f' ({parameters})' if parameters else ''}"
 
 
 def tolerance(figure: ReferenceFigure) -> float:
