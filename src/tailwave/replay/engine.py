@@ -108,10 +108,10 @@ class _Core:
     def _place(self, row: int, arrival: int) -> None:
         """Let a row arrive in its stream; it starts at once if nothing unknown is before it."""
         queue = self._queue[self._stream[row]]
-        if queue or not self._ready(row):
-            queue.append((row, arrival))
-        else:
+        if not queue and (self._dep[row] < 0 or self._ready(row)):
             self._begin(row, arrival)
+        else:
+            queue.append((row, arrival))
 
     def _ready(self, row: int) -> bool:
         """Tell whether all that a row waits for is known; if not, have its stream woken."""
@@ -123,13 +123,13 @@ class _Core:
 
     def _begin(self, row: int, arrival: int) -> None:
         stream = self._stream[row]
-        begin = arrival
-        ready = self._free[stream] + self._gap[row]
-        begin = max(begin, ready)
+        # A comparison, since max() costs a call and this runs for every row.
+        begin = self._free[stream] + self._gap[row]
+        if begin < arrival:  # noqa: PLR1730
+            begin = arrival
         other = self._dep[row]
         if other >= 0:
-            ready = self.end[other] + self._dep_lag[row]
-            begin = max(begin, ready)
+            begin = max(begin, self.end[other] + self._dep_lag[row])
         if self._fixed[row] >= 0:
             begin = self._fixed[row]
         end = begin + self._duration[row]

@@ -102,30 +102,31 @@ def best_combination(forecast: Forecast, alone: list[Prediction]) -> Prediction 
     Pairs are tried too, since a graph helps little while waits cut it, and removing the waits
     helps little while the host is slow.
     """
+    tried = {item.names: item for item in alone}
+
+    def after(whatifs: list[WhatIf]) -> float:
+        """Run each combination once, however often it is asked for."""
+        names = tuple(whatif.name for whatif in in_order(whatifs))
+        if names not in tried:
+            tried[names] = answer(forecast, whatifs)
+        return tried[names].step_us_after
+
     chosen: list[WhatIf] = []
     best = forecast.now_us
     changing = [WHATIFS[_ORDER[item.names[0]]] for item in alone if _changes(item, forecast)]
     useful = [whatif for whatif in changing if whatif.possible]
     while True:
         tries = [[*chosen, *more] for more in _additions(useful, chosen)]
-        answers = [(answer(forecast, attempt).step_us_after, attempt) for attempt in tries]
-        if not answers:
+        attempt = min(tries, key=lambda whatifs: (after(whatifs), len(whatifs)), default=chosen)
+        if best - after(attempt) < _WORTH_ADDING * forecast.now_us:
             break
-        after, attempt = min(answers, key=lambda pair: (pair[0], len(pair[1])))
-        if best - after < _WORTH_ADDING * forecast.now_us:
-            break
-        best, chosen = after, attempt
-    chosen = _needed(forecast, chosen, best)
-    return answer(forecast, chosen) if chosen else None
-
-
-def _needed(forecast: Forecast, chosen: list[WhatIf], best: float) -> list[WhatIf]:
-    """Leave out what a combination does as well without, such as the idle half of a pair."""
+        best, chosen = after(attempt), attempt
+    # Leave out what the combination does as well without, such as the idle half of a pair.
     for whatif in in_order(chosen):
         others = [other for other in chosen if other is not whatif]
-        if others and answer(forecast, others).step_us_after - best < _WORTH_ADDING * best:
+        if others and after(others) - best < _WORTH_ADDING * best:
             chosen = others
-    return chosen
+    return tried[tuple(whatif.name for whatif in in_order(chosen))] if chosen else None
 
 
 def _changes(item: Prediction, forecast: Forecast) -> bool:
