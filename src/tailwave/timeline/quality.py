@@ -106,7 +106,7 @@ def _work_without_launch(timeline: Timeline, notes: list[str]) -> float:
             "idle time cannot be said."
         )
         return 1.0
-    # Each stream's first known launch ends what was queued before the recording began.
+    # What ran before the first known launch was queued before the recording began.
     inner = missing & (np.arange(len(gpu)) > known[0])
     share = float(inner.mean())
     if share > _NOTE_SHARE:
