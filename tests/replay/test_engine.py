@@ -194,6 +194,27 @@ def test_a_circle_through_the_host_is_broken() -> None:
     assert result.action_end.tolist() == [0, 15, 16, 16]
 
 
+def test_a_circle_of_lanes_is_broken() -> None:
+    """Of two lanes that wait for each other's next launch, the first to be parked goes on."""
+    result = run(
+        program(
+            Row(10, latency=5),
+            Row(10, latency=5, stream=1),
+            actions=(
+                begin(0),
+                Action(work=1, waits=((1, 2),)),
+                Action(work=1, issues=1),
+                begin(1),
+                Action(lane=1, work=0, waits=((0, 2),)),
+                Action(lane=1, work=1, issues=1),
+            ),
+            lane_start=(0, 50),
+        )
+    )
+    assert result.start.tolist() == [7, 56]
+    assert result.action_end.tolist() == [0, 1, 2, 2, 50, 51]
+
+
 def test_work_issued_before_the_recording_runs_first() -> None:
     """Rows that no action issues are there from the start; the first keeps its recorded start."""
     result = run(

@@ -175,6 +175,11 @@ class _Core:
                 self._begin(row, arrival)
                 self._drain(self._stream[row])
                 return True
+        if self._parked:
+            first = next(iter(self._parked))
+            for clock, action, lane, target in self._parked.pop(first):
+                self._hold_lane(clock, action, lane, target + 1)
+            return True
         return False
 
 
