@@ -78,9 +78,8 @@ def poll(call: Call) -> Work:
     sharing = call.chip.sharing
     ns = sharing.poll_ns + sharing.poll_sm_ns * max(int(polling.sum()) - 1, 0)
 
-    def finish(placement: Placement) -> None:
-        seen = call.ticks(float(placement.start.max()) + ns * np.arange(rounds + 1))
-        call.words(0)[:rounds] = seen[1:] - seen[:-1]
+    def finish(_: Placement) -> None:
+        call.words(0)[:rounds] = round(ns)
 
     polling[writer] = True
     return Work(call.on(polling, rounds * ns), finish)
