@@ -1,5 +1,6 @@
 """Saves and loads sessions: the one saved format, JSON with a schema number.
 
+What is not known is null. The document is on one line, for it holds every sample and every map.
 A file is a ``Session`` field by field. The number counts changes that an older reader could not
 understand; a new field with a default is none. Each such change adds to ``_MIGRATIONS`` the
 function that turns the document before it into the one after, so that old files stay readable.
@@ -24,14 +25,9 @@ SCHEMA: Final = len(_MIGRATIONS) + 1
 def save(session: Session, path: Path) -> None:
     """Write a session. Raises UsageError when the file cannot be written."""
     try:
-        path.write_bytes(to_document(session))
+        path.write_bytes(msgspec.json.encode(session) + b"\n")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}.") from error
-
-
-def to_document(session: Session) -> bytes:
-    """Return what is saved: an indented JSON document in UTF-8, what is not known null."""
-    return msgspec.json.format(msgspec.json.encode(session), indent=1) + b"\n"
 
 
 def load(path: Path) -> Session:
