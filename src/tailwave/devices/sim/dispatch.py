@@ -135,8 +135,8 @@ class Dispatcher:
     """Places the CTAs of grids that share the GPU.
 
     CTAs that are placed together and live equally long form a cohort. Its places are given away
-    again as one, when the first is free; each start then waits for its own place. So who gets a
-    place is decided early by as much as a cohort is spread, some tens of ns.
+    again as one, when the first is free; a start then waits until the last that the cohort had on
+    its SM is free. So times are off by as much as a wave is spread, most often some tens of ns.
     """
 
     def __init__(self, chip: Chip, topology: Topology, events: Events) -> None:
