@@ -126,7 +126,7 @@ class Trace:
         self._rank = rank
         self._recorded = recorded
         self._thread = Thread(pid="1", tid="main")
-        self._origin = 0.0
+        self._origin = self._gpu_origin = 0.0
         self._events: list[_Event] = []
         self._work: list[tuple[Work, float, int]] = []
         self._launches = 0
@@ -136,9 +136,10 @@ class Trace:
         self._thread = Thread(pid=pid, tid=tid)
         return self
 
-    def at(self, origin: float) -> Self:
-        """Count the times that follow from this moment."""
+    def at(self, origin: float, gpu: float | None = None) -> Self:
+        """Count the times that follow from this moment; those of the GPU from another, if given."""
         self._origin = origin
+        self._gpu_origin = origin if gpu is None else gpu
         return self
 
     def op(self, name: str, begin: float, end: float) -> Self:
@@ -164,12 +165,12 @@ class Trace:
     def launch(self, begin: float, end: float, *work: Work, call: str = "cudaLaunchKernel") -> Self:
         """Add a runtime call and what it made the GPU do; nothing, if the recorder lost that."""
         self._launches += 1
-        self._work += [(item, self._origin, self._launches) for item in work]
+        self._work += [(item, self._gpu_origin, self._launches) for item in work]
         return self._host(call, begin, end, HostKind.RUNTIME, self._launches)
 
     def unlaunched(self, *work: Work) -> Self:
         """Add GPU work whose launch is not in the recording."""
-        self._work += [(item, self._origin, -1) for item in work]
+        self._work += [(item, self._gpu_origin, -1) for item in work]
         return self
 
     def build(self) -> Timeline:
@@ -203,10 +204,23 @@ class Trace:
         return self
 
 
-def steps(count: int, length: float, body: Callable[[Trace], object], trace: Trace) -> Timeline:
-    """Repeat a body as so many steps of the same length, times within each from its own start."""
+def steps(
+    count: int,
+    length: float,
+    body: Callable[[Trace], object],
+    trace: Trace | None = None,
+    *,
+    gpu: float | None = None,
+) -> Timeline:
+    """Repeat a body as so many steps of the same length, times within each from its own start.
+
+    They go on with ``trace``, if given. With ``gpu``, a step takes so long on the GPU, and the
+    host runs ahead of it.
+    """
+    trace = trace or Trace()
     for number in range(count):
-        body(trace.at(number * length).step(0, length, number))
+        ahead = number * (length if gpu is None else gpu)
+        body(trace.at(number * length, ahead).step(0, length, number))
     return trace.build()
 
 

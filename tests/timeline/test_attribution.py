@@ -221,7 +221,7 @@ def test_each_device_is_divided_by_its_own_work() -> None:
 
 def test_steps_are_divided_one_by_one() -> None:
     """The same step three times is divided three times alike."""
-    timeline = steps(3, 100, lambda trace: trace.launch(0, 4, kernel("k", 5, 85)), Trace())
+    timeline = steps(3, 100, lambda trace: trace.launch(0, 4, kernel("k", 5, 85)))
     found = attribution_of(timeline).ns / 1e3
     assert found[:, Cause.KERNEL].tolist() == [80, 80, 80]
     assert found[:, Cause.LAUNCH].tolist() == [20, 20, 20]

@@ -229,6 +229,4 @@ def test_work_tiles_its_lane(moments: list[int], kinds: list[str]) -> None:
 
 def test_a_lane_without_any_length_has_no_work() -> None:
     """Whole microseconds may leave nothing to be tiled."""
-    assert (
-        len(work_of(steps(2, 10, lambda t: t.launch(5, 5, kernel("k", 6, 8)), Trace())).start) == 0
-    )
+    assert len(work_of(steps(2, 10, lambda t: t.launch(5, 5, kernel("k", 6, 8)))).start) == 0

@@ -197,5 +197,5 @@ def test_uneven_steps_are_noted() -> None:
 
 def test_even_steps_are_not_noted() -> None:
     """Steps alike need no note."""
-    timeline = steps(3, 100, lambda trace: sound(trace, 4), Trace())
+    timeline = steps(3, 100, lambda trace: sound(trace, 4))
     assert whole_steps(find_steps(timeline))[1] == ()

@@ -15,7 +15,7 @@ def issue_one(trace: Trace) -> Trace:
 
 def test_profiler_steps_are_the_steps() -> None:
     """Each ProfilerStep#n is a step, from one completion to the next."""
-    found = find_steps(steps(3, 100, issue_one, Trace()))
+    found = find_steps(steps(3, 100, issue_one))
     assert found.by == "ProfilerStep"
     assert found.names == ("ProfilerStep#0", "ProfilerStep#1", "ProfilerStep#2")
     assert found.duration.tolist() == [100_000, 100_000, 100_000]
@@ -84,7 +84,7 @@ def test_a_step_without_gpu_work_ends_with_its_host_code() -> None:
 
 def test_steps_may_begin_before_zero() -> None:
     """The trace's own clock may count from anywhere."""
-    found = find_steps(steps(2, 100, issue_one, Trace()))
+    found = find_steps(steps(2, 100, issue_one))
     shifted = Trace()
     for number in range(2):
         shifted.at(-500 + 100 * number).step(0, 100, number)
@@ -234,7 +234,7 @@ def test_busy_time_counts_overlap_once() -> None:
 
 def test_a_summary_gives_medians() -> None:
     """The summary counts steps and gives their median time and busy time."""
-    timeline = steps(3, 100, issue_one, Trace())
+    timeline = steps(3, 100, issue_one)
     summary = summarise(timeline, find_steps(timeline))
     assert (summary.count, summary.by) == (3, "ProfilerStep")
     assert (summary.median_us, summary.gpu_busy_us) == (100.0, 20.0)

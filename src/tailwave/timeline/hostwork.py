@@ -292,6 +292,8 @@ def _piece(timeline: Timeline, work: HostWork) -> Ints:
     name = timeline.host.name[work.row].astype(np.int64)
     following = np.append(name[1:], -1)
     key = np.where(work.pause, (name + 1) * (len(timeline.names) + 1) + following + 1, -name - 1)
+    # A pause before the first call follows none, so it is like no other.
+    key[:1] = np.where(work.pause[:1], 0, key[:1])
     return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
 
 
