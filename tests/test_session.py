@@ -169,13 +169,13 @@ def test_a_bad_file_is_refused_in_a_sentence(tmp_path: Path, content: bytes, sen
     """What is no session is unreadable input, and the sentence names the file."""
     path = tmp_path / "bad.json"
     path.write_bytes(content)
-    with pytest.raises(UnreadableInputError, match=f"bad.json {sentence}"):
+    with pytest.raises(UnreadableInputError, match=rf"bad\.json {sentence}"):
         load(path)
 
 
 def test_a_missing_file_is_unreadable(tmp_path: Path) -> None:
     """A file that is not there is unreadable input."""
-    with pytest.raises(UnreadableInputError, match="cannot read .*none.json: No such file"):
+    with pytest.raises(UnreadableInputError, match=r"cannot read .*none\.json: No such file"):
         load(tmp_path / "none.json")
 
 

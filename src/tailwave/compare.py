@@ -5,31 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tailwave.headlines import RESOLUTION, Better, headline, named
-from tailwave.model import Comparison, Difference, FigureKey, Measurement, Session, Status
+from tailwave.model import Comparison, Difference, FigureKey, Measurement, Session
 
 
 def compare(before: Session, after: Session) -> Comparison:
     """Compare the headline figures that two sessions have in common."""
     ours, theirs = _headlines(before), _headlines(after)
     pairs = [(ours[key], theirs[key]) for key in ours if key in theirs]
-    measured = [(one, other) for one, other in pairs if _ok(one) and _ok(other)]
-    differences = [_difference(one, other) for one, other in measured if _apart(one, other)]
+    differences = [_difference(one, other) for one, other in pairs if _apart(one, other)]
     return Comparison(
         before=before,
         after=after,
         differences=tuple(sorted((d for d in differences if not _small(d)), key=_badness)),
         small=tuple(sorted(filter(_small, differences), key=_badness)),
-        alike=len(measured) - len(differences),
-        missing=tuple(_missing(ours, theirs)),
+        alike=len(pairs) - len(differences),
+        missing=tuple(_missing(before, after)),
     )
 
 
 def _headlines(session: Session) -> dict[FigureKey, Measurement]:
-    return {m.key: m for m in session.measurements if m.headline}
-
-
-def _ok(measurement: Measurement) -> bool:
-    return measurement.status is Status.OK and measurement.value is not None
+    """Return the headline figures that have a value."""
+    return {m.key: m for m in session.measurements if m.headline and m.value is not None}
 
 
 def _apart(one: Measurement, other: Measurement) -> bool:
@@ -75,15 +71,18 @@ def _factor(change: float) -> float:
     return max(ratio, 1 / ratio) if ratio else float("inf")
 
 
-def _missing(
-    ours: dict[FigureKey, Measurement], theirs: dict[FigureKey, Measurement]
-) -> Iterator[str]:
-    """Name the figures that only one session has, and say why."""
-    for key in {**ours, **theirs}:
-        one, other = ours.get(key), theirs.get(key)
-        figure = one or theirs[key]
-        name = named(figure.name, figure.parameters)
-        if (one is not None and _ok(one)) and not (other is not None and _ok(other)):
-            yield f"{name}: only in the first. {other.reason if other else 'Not measured.'}"
-        elif (other is not None and _ok(other)) and not (one is not None and _ok(one)):
-            yield f"{name}: only in the second. {one.reason if one else 'Not measured.'}"
+def _missing(before: Session, after: Session) -> Iterator[str]:
+    """Name the figures that only one session has, and say why the other has not."""
+    ours, theirs = _headlines(before), _headlines(after)
+    for key, figure in {**theirs, **ours}.items():
+        words = named(figure.name, figure.parameters)
+        if key not in theirs:
+            yield f"{words}: only in the first. {_why_not(after, figure.name)}"
+        elif key not in ours:
+            yield f"{words}: only in the second. {_why_not(before, figure.name)}"
+
+
+def _why_not(session: Session, name: str) -> str:
+    """Return why a session lacks a figure: its own reason, or that of its whole probe."""
+    reasons = {m.name: m.reason for m in session.measurements if m.reason}
+    return reasons.get(name) or reasons.get(name.partition(".")[0]) or "It was not measured."

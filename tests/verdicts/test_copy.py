@@ -50,6 +50,8 @@ def test_what_it_means() -> None:
         figure("copy.small", 6.5, "us"),
     ) == (
         "to the GPU 53.7 GB/s, from it 53 GB/s, pageable 10 GB/s",
-        "A GiB to the GPU takes 20 ms from pinned memory and 107 ms from pageable. "
-        "A copy of a few bytes takes 6.50 us.",
+        (
+            "A GiB to the GPU takes 20 ms from pinned memory and 107 ms from pageable. "
+            "A copy of a few bytes takes 6.50 us."
+        ),
     )

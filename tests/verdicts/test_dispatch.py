@@ -38,6 +38,8 @@ def test_what_it_means() -> None:
         figure("dispatch.refill_gap", 700.0, "ns"),
     ) == (
         "a CTA 0.606 ns, slowest SM's share 100%, refill gap 700 ns",
-        "A grid of 1,000,000 CTAs costs 606 us before any work. "
-        "An SM waits longer than it works on CTAs shorter than 700 ns.",
+        (
+            "A grid of 1,000,000 CTAs costs 606 us before any work. "
+            "An SM waits longer than it works on CTAs shorter than 700 ns."
+        ),
     )

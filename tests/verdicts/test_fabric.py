@@ -75,6 +75,8 @@ def test_what_it_means() -> None:
         latency(500.0, "other_gpcs", 116, "p50"),
     ) == (
         "an SM alone 63 B/clk, all SMs 60 times that",
-        "All 132 SMs together read L2 60 times as fast as one. "
-        "A read of L2 takes 150 ns, and 250 ns while all others read.",
+        (
+            "All 132 SMs together read L2 60 times as fast as one. "
+            "A read of L2 takes 150 ns, and 250 ns while all others read."
+        ),
     )

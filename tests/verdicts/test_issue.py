@@ -61,6 +61,8 @@ def test_what_it_means() -> None:
         figure("banks.cycles_per_way", 2.0, "clk", access="load"),
     ) == (
         "FMA latency 4.02 clk, barrier 77 clk, conflict way 2 clk",
-        "Dependent arithmetic needs 4 warps a scheduler to fill an SM. "
-        "A 32-way bank conflict makes a shared-memory access 62 clk longer.",
+        (
+            "Dependent arithmetic needs 4 warps a scheduler to fill an SM. "
+            "A 32-way bank conflict makes a shared-memory access 62 clk longer."
+        ),
     )

@@ -60,6 +60,8 @@ def test_what_it_means() -> None:
         figure("l2.share", 1000.0, "clk", where="other_gpc"),
     ) == (
         "latency 297 clk, in L2 9,600 GB/s, beyond 3,840 GB/s",
-        "A working set that fits L2 is read 2.5 times as fast. "
-        "A flag to another SM and back takes 1,000 clk.",
+        (
+            "A working set that fits L2 is read 2.5 times as fast. "
+            "A flag to another SM and back takes 1,000 clk."
+        ),
     )

@@ -54,8 +54,10 @@ def test_what_it_means() -> None:
         figure("launch.sync", 8.5, "us"),
     ) == (
         "graph node 0.500 us, stream launch 3.50 us, launch + wait 8.50 us",
-        "A chain of 1,000 small kernels costs 3.50 ms in a stream and 500 us as a graph. "
-        "Each result that the host waits for costs 8.50 us.",
+        (
+            "A chain of 1,000 small kernels costs 3.50 ms in a stream and 500 us as a graph. "
+            "Each result that the host waits for costs 8.50 us."
+        ),
     )
 
 

@@ -1,0 +1,69 @@
+"""A reference is made of several runs of one model."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from tailwave.errors import UsageError
+from tailwave.model import DeviceFacts, Session, Status
+from tailwave.references.make import make_reference
+from tests.measured import H200, SIMULATED, figure, session, without
+
+
+def run(sync_us: float, started: str = "2026-11-29T15:00:00+00:00", **fields: object) -> Session:
+    """One run that measured a headline figure and another."""
+    return session(
+        figure("launch.sync", sync_us, "us", spread=0.1),
+        figure("launch.per_argument", 1.0, "ns", headline=False),
+        started=started,
+        **fields,
+    )
+
+
+def test_a_reference_holds_each_runs_median_and_the_span_of_intervals() -> None:
+    """Headline figures only; values in the order of the sessions."""
+    made = make_reference([run(8.0), run(10.0), run(9.0)])
+    (known,) = made.figures
+    assert (known.name, known.unit, known.values) == ("launch.sync", "us", (8.0, 10.0, 9.0))
+    assert (known.low, known.high) == pytest.approx((7.2, 11.0))
+    assert (made.device, made.sm_count, made.runs, made.drivers) == (
+        "NVIDIA H200",
+        132,
+        3,
+        ("580.159",),
+    )
+
+
+def test_a_figure_that_a_run_lacks_is_left_out() -> None:
+    """Each figure rests on all the runs."""
+    failed = session(without("launch.sync", Status.FAILED, "It went wrong."))
+    assert make_reference([run(8.0), run(9.0), failed]).figures == ()
+
+
+def test_a_reference_needs_three_runs() -> None:
+    """Two runs do not know their spread."""
+    with pytest.raises(UsageError, match="at least 3 runs to know their spread; these are 2"):
+        make_reference([run(8.0), run(9.0)])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [SIMULATED, msgspec.structs.replace(H200, sm_count=60), DeviceFacts("NVIDIA L40", "cuda")],
+)
+def test_a_reference_is_of_one_model(other: DeviceFacts) -> None:
+    """Other models, parts of a GPU and simulations are refused."""
+    with pytest.raises(UsageError, match="a reference is of one model; these sessions are of"):
+        make_reference([run(8.0), run(9.0), run(9.0, device=other)])
+
+
+def test_a_run_that_was_cut_short_is_no_part_of_a_reference() -> None:
+    """What a GPU measured before it was lost is nothing to compare others with."""
+    with pytest.raises(UsageError, match="a run that was cut short"):
+        make_reference([run(8.0), run(9.0), run(9.0, cut_short="The GPU is gone.")])
+
+
+def test_sessions_without_a_device_are_refused() -> None:
+    """A check that found no GPU measured nothing."""
+    with pytest.raises(UsageError, match="needs sessions that measured a device"):
+        make_reference([run(8.0), run(9.0), run(9.0, device=None)])

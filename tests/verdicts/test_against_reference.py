@@ -1,0 +1,100 @@
+"""Headline figures against what GPUs of the same model were measured at."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailwave.model import Basis, Health, Measurement, Reference, ReferenceFigure
+from tailwave.verdicts.against_reference import against_reference, tolerance
+from tests.measured import figure
+
+
+def reference(name: str, *values: float, **parameters: float | str) -> Reference:
+    """A reference of one figure, measured in so many runs."""
+    known = ReferenceFigure(name, "us", values, min(values), max(values), dict(parameters))
+    return Reference(1, "NVIDIA H200", 132, False, len(values), (), (), (known,))  # noqa: FBT003 - in the order of the fields
+
+
+def healths(measurement: Measurement, known: Reference | None) -> list[Health]:
+    """What a figure's comparison says."""
+    return [criterion.health for criterion in against_reference([measurement], known)]
+
+
+def test_the_tolerance_of_few_runs_is_a_prediction_interval() -> None:
+    """Of three runs with a deviation of 0.1 the next is within 22.327 * 0.1 * sqrt(4/3)."""
+    known = reference("launch.sync", 8.4, 8.5, 8.6).figures[0]
+    assert tolerance(known) == pytest.approx(22.327 * 0.1 * (4 / 3) ** 0.5)
+
+
+def test_more_runs_know_their_spread_better() -> None:
+    """Five runs of the same deviation allow less than three."""
+    five = reference("launch.sync", 8.4, 8.45, 8.5, 8.55, 8.6).figures[0]
+    assert tolerance(five) == pytest.approx(7.173 * 0.0790569 * (6 / 5) ** 0.5, rel=1e-5)
+
+
+def test_very_many_runs_use_the_last_quantile() -> None:
+    """Beyond the table the bound is a little too wide, and never too narrow."""
+    many = reference("launch.sync", *([8.0, 9.0] * 20)).figures[0]
+    assert tolerance(many) > 3.09 * 0.5
+
+
+def test_no_tolerance_is_below_what_a_check_can_tell() -> None:
+    """Runs that were all alike still allow the 3% that two checks differ by."""
+    assert tolerance(reference("launch.sync", 10.0, 10.0, 10.0).figures[0]) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("value", "spread", "expected"),
+    [
+        (10.3, 0.0, Health.OK),
+        (10.4, 0.0, Health.WARNING),
+        (10.4, 0.02, Health.OK),  # it may be within the bound
+        (5.0, 0.0, Health.OK),  # better is no fault
+    ],
+)
+def test_a_time_is_worse_when_longer(value: float, spread: float, expected: Health) -> None:
+    """Only what is proven to be slower than the bound warns."""
+    known = reference("launch.sync", 10.0, 10.0, 10.0)
+    assert healths(figure("launch.sync", value, "us", spread=spread), known) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(9.71, Health.OK), (9.6, Health.WARNING), (20.0, Health.OK)]
+)
+def test_a_bandwidth_is_worse_when_less(value: float, expected: Health) -> None:
+    """A figure of which more is better has its bound below."""
+    known = reference("l2.bandwidth", 10.0, 10.0, 10.0)
+    assert healths(figure("l2.bandwidth", value, "GB/s"), known) == [expected]
+
+
+def test_a_figure_without_a_better_side_is_not_judged() -> None:
+    """The number of GPCs differs from card to card of one model."""
+    assert healths(figure("topology.gpcs", 7.0), reference("topology.gpcs", 8.0, 8.0, 8.0)) == []
+
+
+def test_the_parameters_must_be_the_same() -> None:
+    """Only figures that were taken at the same parameters are compared."""
+    known = reference("l2.poll", 10.0, 10.0, 10.0, pollers=131)
+    assert healths(figure("l2.poll", 99.0, "ns", pollers=63), known) == []
+    assert healths(figure("l2.poll", 99.0, "ns", pollers=131), known) == [Health.WARNING]
+
+
+def test_figures_that_are_no_headline_are_not_judged() -> None:
+    """A reference holds headline figures against headline figures."""
+    known = reference("launch.sync", 10.0, 10.0, 10.0)
+    assert healths(figure("launch.sync", 99.0, "us", headline=False), known) == []
+
+
+def test_without_a_reference_nothing_is_said() -> None:
+    """No reference is no criterion."""
+    assert healths(figure("launch.sync", 99.0, "us"), None) == []
+
+
+def test_what_a_criterion_says() -> None:
+    """It names the figure and its parameters, and says that it rests on the reference."""
+    known = reference("l2.share", 10.0, 10.0, 10.0, where="same_gpc")
+    (criterion,) = against_reference([figure("l2.share", 9.0, "us", where="same_gpc")], known)
+    assert criterion.what == "a flag between two SMs and back (where same_gpc)"
+    assert criterion.basis == Basis.REFERENCE
+    assert criterion.least is None
+    assert criterion.most == pytest.approx(10.3)
