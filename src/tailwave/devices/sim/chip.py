@@ -2,7 +2,7 @@
 
 Each parameter's meaning, unit and origin stands in the file. Times are nanoseconds, cycles are SM
 clock cycles, sizes are bytes, ports are bytes per cycle. A chip is described in full or not at
-all: a missing parameter is an error, as is an unknown one.
+all: a missing parameter is an error, as is an unknown one; only ``lacks`` may be left out.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class Partition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Chip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A whole chip."""
+    """A whole chip; ``lacks`` gives the reason for each feature that it is without."""
 
     name: str
     seed: int

@@ -74,7 +74,7 @@ class SimDevice:
     def launch(self, stream: Stream, launch: Launch) -> None:
         """Enqueue a kernel."""
         self._check(launch)
-        queue = self._queue(stream)
+        queue = self._gpu.own(stream)
         self._check_cluster(queue, launch)
         costs = self._chip.launch
         self._host.pay(costs.enqueue_ns + costs.argument_ns * len(launch.args))
@@ -89,7 +89,7 @@ class SimDevice:
 
     def launch_graph(self, stream: Stream, launches: Sequence[Launch]) -> None:
         """Enqueue recorded launches as one graph."""
-        queue = self._queue(stream)
+        queue = self._gpu.own(stream)
         for launch in launches:
             self._check_cluster(queue, launch)
         costs = self._chip.launch
@@ -98,7 +98,7 @@ class SimDevice:
 
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait for a stream, or for everything."""
-        queues = self._gpu.queues if stream is None else [self._queue(stream)]
+        queues = self._gpu.queues if stream is None else [self._gpu.own(stream)]
         self._host.wait_until(self._gpu.wait(queues))
 
     @contextlib.contextmanager
@@ -128,7 +128,7 @@ class SimDevice:
         copies = self._chip.copies
         self._host.pay(copies.enqueue_ns)
         rate = copies.pinned_gbps if pinned else copies.pageable_gbps
-        queue = self._queue(stream)
+        queue = self._gpu.own(stream)
         self._push(
             queue,
             lambda done: self._gpu.link.transfer(nbytes, rate, to_device=to_device, done=done),
@@ -176,11 +176,6 @@ class SimDevice:
         """Let all work finish."""
         self.synchronize()
 
-    def _queue(self, stream: Stream) -> Queue:
-        if stream not in self._gpu.queues:
-            raise ValueError("the stream is not, or no longer, one of this device")
-        return stream
-
     def _push(self, queue: Queue, operation: Operation, latency: float | None = None) -> None:
         delay = self._chip.launch.latency_ns if latency is None else latency
         queue.push(self._host.now + delay, operation)
@@ -198,8 +193,7 @@ class SimDevice:
     def _check(self, launch: Launch) -> None:
         """Refuse what no such chip can run; raises NotSupportedError."""
         facts = self._chip.facts
-        if kernels.find(launch.kernel) is None:
-            raise NotSupportedError(f"The simulator has no model of a kernel {launch.kernel!r}.")
+        kernels.find(launch.kernel)
         if launch.shared > facts.shared_per_block_optin:
             raise NotSupportedError(f"A CTA may have {facts.shared_per_block_optin} bytes at most.")
         if launch.grid < 1 or not 1 <= launch.block <= facts.max_threads_per_block:

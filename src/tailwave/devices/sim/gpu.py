@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from tailwave.devices.base import Launch
+from tailwave.devices.base import Launch, Stream
 from tailwave.devices.sim import kernels
 from tailwave.devices.sim.chip import Chip
 from tailwave.devices.sim.dispatch import Dispatcher, Footprint, Grid, Waves
@@ -54,6 +54,12 @@ class Gpu:
         )
         self.queues.append(queue)
         return queue
+
+    def own(self, stream: Stream) -> Queue:
+        """Return a stream of this GPU as what it is; raises ValueError for any other."""
+        if stream not in self.queues:
+            raise ValueError("the stream is not, or no longer, one of this device")
+        return stream
 
     def wait(self, queues: Sequence[Queue]) -> float:
         """Let time pass until streams are idle; returns the time (ns)."""
@@ -101,10 +107,7 @@ class Gpu:
             self._later(delay + count * (waves.length() + gap), rest)
 
     def _work(self, queue: Queue, launch: Launch) -> Work:
-        model = kernels.find(launch.kernel)
-        if model is None:
-            raise LookupError(launch.kernel)
-        return model(
+        return kernels.find(launch.kernel)(
             Call(
                 chip=self.chip,
                 topology=self.topology,

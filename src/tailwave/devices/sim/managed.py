@@ -10,7 +10,6 @@ from tailwave.devices.sim.dispatch import WARP
 from tailwave.devices.sim.events import Action
 from tailwave.devices.sim.gpu import Gpu
 from tailwave.devices.sim.host import Host
-from tailwave.devices.sim.queues import Queue
 from tailwave.devices.sim.work import Work
 
 
@@ -34,7 +33,7 @@ class SimManaged:
 
     def touch_on_device(self, stream: Stream) -> None:
         """Read every page in a kernel: those on the host fault and are moved."""
-        queue = self._queue(stream)
+        queue = self._gpu.own(stream)
         self._host.pay(self._chip.launch.enqueue_ns)
         launch = Launch("touch", 1, WARP)
         operation = self._gpu.work(queue, launch, self._touch)
@@ -50,7 +49,7 @@ class SimManaged:
             rate = self._chip.managed.prefetch_gbps
             self._gpu.link.transfer(moved, rate, to_device=to_device, done=done)
 
-        self._queue(stream).push(self._host.now + self._chip.copies.latency_ns, move)
+        self._gpu.own(stream).push(self._host.now + self._chip.copies.latency_ns, move)
 
     def advise_preferred_device(self) -> None:
         """Advise that the pages should live on the device: the first touch faults all the same."""
@@ -69,8 +68,3 @@ class SimManaged:
         faults = -(-self._nbytes // managed.fault_bytes)
         groups = -(-faults // managed.faults_at_once)
         return groups * managed.fault_ns + self._nbytes / self._chip.copies.pinned_gbps
-
-    def _queue(self, stream: Stream) -> Queue:
-        if stream not in self._gpu.queues:
-            raise ValueError("the stream is not, or no longer, one of this device")
-        return stream

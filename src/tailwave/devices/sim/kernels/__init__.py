@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tailwave.devices.base import NotSupportedError
 from tailwave.devices.sim.kernels import issue, memory, residence, sharing
 from tailwave.devices.sim.kernels.call import Call
 from tailwave.devices.sim.work import Work
@@ -31,7 +32,13 @@ KERNELS: Mapping[str, Model] = {
 }
 
 
-def find(name: str) -> Model | None:
-    """Return the model of a kernel, or None; ``arguments_8`` is ``arguments`` with 8 of them."""
+def find(name: str) -> Model:
+    """Return the model of a kernel; ``arguments_8`` is ``arguments`` with 8 of them.
+
+    Raises NotSupportedError for a kernel that is not in the contract.
+    """
     family, _, count = name.rpartition("_")
-    return KERNELS.get(family if count.isdecimal() else name)
+    model = KERNELS.get(family if count.isdecimal() else name)
+    if model is None:
+        raise NotSupportedError(f"The simulator has no model of a kernel {name!r}.")
+    return model
