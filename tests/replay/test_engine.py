@@ -117,13 +117,16 @@ def test_a_wait_for_finished_work_takes_its_own_time() -> None:
     assert result.action_end.tolist() == [0, 0, 102, 102]
 
 
-def test_of_several_rows_the_last_to_end_holds_the_host() -> None:
+@pytest.mark.parametrize("waits", [((0, 0), (1, 0)), ((1, 0), (0, 0))])
+def test_of_several_rows_the_last_to_end_holds_the_host(
+    waits: tuple[tuple[int, int], ...],
+) -> None:
     """A call that waits for rows of two streams returns after the later one."""
     result = run(
         program(
             Row(10, latency=5),
             Row(60, latency=5, stream=1),
-            actions=(begin(0), Action(issues=2, waits=((1, 0), (0, 0))), begin(1)),
+            actions=(begin(0), Action(issues=2, waits=waits), begin(1)),
         )
     )
     assert result.action_end.tolist() == [0, 65, 65]

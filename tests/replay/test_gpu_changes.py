@@ -157,6 +157,18 @@ def test_a_single_stream_cannot_be_isolated() -> None:
     assert changed.program.counts.tolist() == [True]
 
 
+def test_joined_streams_cannot_be_isolated() -> None:
+    """Where the host makes one stream wait for the other, they are parts of one program."""
+    trace = Trace().step(0, 1_000)
+    trace.launch(10, 14, kernel("mine", 15, 25, stream=7, grid=16))
+    trace.launch(20, 24, kernel("hog", 26, 426, stream=8, grid=13_200, shared=ONE_AN_SM))
+    trace.call("cudaStreamWaitEvent", 25, 26)
+    trace.launch(30, 34, kernel("mine", 428, 438, stream=7, grid=16))
+    changed = _changed(trace.build(), isolated)
+    assert changed.notes == ("the host joins the streams: they depend on each other",)
+    assert changed.program.duration.tolist() == [10_000, 400_000, 10_000]
+
+
 @pytest.mark.parametrize(("ctas", "sms"), [(8, 8), (9, 8), (72, 16), (10_000, 32)])
 def test_a_partition_is_whole_units_and_a_quarter_at_most(ctas: int, sms: int) -> None:
     """A stream gets the SMs that hold its widest kernel at once, eight CTAs an SM here."""

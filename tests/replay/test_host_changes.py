@@ -61,6 +61,20 @@ def test_a_graph_costs_one_launch() -> None:
     assert issues(program).tolist() == [False, True, False, False, False]
 
 
+def test_what_was_a_graph_keeps_its_gaps() -> None:
+    """Nodes of a recorded graph follow each other as they did; the graph's first joins the new."""
+    nodes = [kernel("node", 45 + 10 * number, 54.9 + 10 * number) for number in range(3)]
+    timeline = (
+        Trace()
+        .step(0, 100)
+        .launch(10, 14, kernel("gemm", 15, 25))
+        .launch(30, 40, *nodes, call="cudaGraphLaunch")
+        .build()
+    )
+    starts = _after(timeline, cuda_graph).start
+    assert np.diff(starts).tolist() == [10_460, 10_000, 10_000]
+
+
 def test_a_graph_keeps_the_order_between_streams() -> None:
     """A node of another stream starts a node's gap after what it depends on."""
     timeline = (

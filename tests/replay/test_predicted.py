@@ -8,15 +8,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from tailwave.model import HostKind, Timeline
+from tailwave.model import GpuKind, HostKind, Timeline
 from tailwave.readers import read
 from tailwave.replay.change import Change
+from tailwave.replay.copy_changes import async_copy
 from tailwave.replay.engine import Run, run
 from tailwave.replay.forecast import Forecast
 from tailwave.replay.host_changes import cuda_graph, host_speed, no_sync
 from tailwave.replay.predicted import predicted_timeline
 from tailwave.reports.chrome import to_chrome
-from tests.builders import PINNED_DTOH, Trace, copy, kernel, steps
+from tests.builders import PAGEABLE_HTOD, PINNED_DTOH, Trace, copy, kernel, steps
 from tests.replay.programs import case_of, forecast_of
 
 WAIT = "cudaStreamSynchronize"
@@ -81,6 +82,22 @@ def test_calls_that_a_graph_has_taken_over_are_gone() -> None:
     assert (timeline.host.kind == HostKind.RUNTIME).sum() == 3
     assert len(np.unique(timeline.gpu.launch)) == 3
     assert len(timeline.gpu) == 6
+
+
+def test_streams_that_a_change_added_have_numbers_of_their_own(tmp_path: Path) -> None:
+    """Copies that run beside the kernels are on another row of a viewer, and read back there."""
+
+    def body(trace: Trace) -> None:
+        moved = copy(PAGEABLE_HTOD, 20, 800, size=5_500_000)
+        trace.launch(10, 810, moved, call="cudaMemcpyAsync")
+        trace.launch(820, 824, kernel("gemm", 829, 1_229))
+
+    timeline, result = _predicted(forecast_of(steps(3, 1_300, body, Trace())), async_copy)
+    copies = timeline.gpu.kind == GpuKind.MEMCPY
+    assert set(timeline.gpu.stream[copies].tolist()) == {8}
+    assert set(timeline.gpu.stream[~copies].tolist()) == {7}
+    again = case_of(_read_back(timeline, tmp_path))
+    assert again.steps.duration.tolist() == pytest.approx(result.step.tolist(), abs=2)
 
 
 def test_it_says_that_it_is_a_prediction() -> None:

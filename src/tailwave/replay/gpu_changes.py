@@ -12,7 +12,7 @@ from tailwave.replay.change import Change, Changed, a_step, drop_idle_issuers, i
 from tailwave.replay.program import Dependency, Program, replace_rows
 from tailwave.replay.waves import Regime, scaling
 from tailwave.timeline.case import Case
-from tailwave.timeline.interference import most_delayed_stream
+from tailwave.timeline.interference import most_delayed_stream, streams_are_joined
 from tailwave.timeline.losses import FLOOR_NS, communication
 
 # Matrix products and convolutions of the vendor's libraries, which size their persistent kernels
@@ -84,6 +84,8 @@ def isolated(case: Case, program: Program) -> Changed:
     Steps then end with the isolated stream's work: what the others still run is their affair.
     """
     rows = np.flatnonzero(case.gpu_rows)
+    if streams_are_joined(case.timeline, case.steps):
+        return Changed(program, ("the host joins the streams: they depend on each other",))
     stream = most_delayed_stream(case.timeline, case.interference, rows)
     have = case.device.sm_count
     if stream < 0 or not have:

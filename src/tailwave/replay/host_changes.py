@@ -53,9 +53,8 @@ def cuda_graph(case: Case, program: Program) -> Changed:
         _join(program, rows, run)
         hold[run[0]] += GRAPH_LAUNCH_NS
     changed = msgspec.structs.replace(changed, hold=hold, rows=rows)
-    return Changed(
-        _as_graph(changed, case, member), _refused(case, program, breaks & waits(program))
-    )
+    graphed = _as_graph(changed, case, member, _nodes(program))
+    return Changed(graphed, _refused(case, program, breaks & waits(program)))
 
 
 def _join(program: Program, rows: Ints, run: Ints) -> None:
@@ -74,8 +73,17 @@ def _firsts(values: Ints) -> Ints:
     return np.flatnonzero(np.diff(values, prepend=-1) != 0) if len(values) else values
 
 
-def _as_graph(program: Program, case: Case, member: Flags) -> Program:
-    """Let rows arrive with their graph's launch and follow each other by a node's gap."""
+def _nodes(program: Program) -> Flags:
+    """Tell which rows follow another row of the same launch: nodes of a graph already."""
+    by = issuer(program)
+    return np.asarray((by >= 0) & (program.rows[by, 0] < np.arange(len(by))), dtype=bool)
+
+
+def _as_graph(program: Program, case: Case, member: Flags, before: Flags) -> Program:
+    """Let rows arrive with their graph's launch and follow each other by a node's gap.
+
+    What was a node ``before`` keeps its gap.
+    """
     by = issuer(program)
     graphed = (by >= 0) & member[by]
     usual = case.attribution.launch_latency or DEFAULT_LATENCY_NS
@@ -84,7 +92,7 @@ def _as_graph(program: Program, case: Case, member: Flags) -> Program:
     return msgspec.structs.replace(
         program,
         latency=np.where(graphed, usual, program.latency),
-        gap=np.where(graphed, node_gap, program.gap),
+        gap=np.where(graphed & ~before, node_gap, program.gap),
         dep_lag=np.where(graphed & (program.dep >= 0), node_gap, program.dep_lag),
     )
 

@@ -28,6 +28,7 @@ def predicted_timeline(case: Case, program: Program, run: Run) -> Timeline:
     changed = {
         "start": run.start[order],
         "end": run.end[order],
+        "stream": _streams(recorded, program)[order],
         "launch": launch,
         "correlation": np.where(launch >= 0, host.correlation[launch], gpu.correlation[rows]),
     }
@@ -42,6 +43,14 @@ def predicted_timeline(case: Case, program: Program, run: Run) -> Timeline:
         recorded_to=int(max(run.action_end.max(), run.end.max(initial=0))),
         notes=("Predicted by tailwave; not a recording.",),
     )
+
+
+def _streams(recorded: Timeline, program: Program) -> Ints:
+    """Recorded stream of each row; a stream that a change has added gets a number of its own."""
+    gpu = recorded.gpu
+    had = len(np.unique(np.column_stack([gpu.device, gpu.stream]), axis=0))
+    added = int(gpu.stream.max()) + 1 + program.stream - had
+    return np.where(program.stream < had, gpu.stream[program.row], added)
 
 
 def _host(case: Case, program: Program, run: Run) -> tuple[HostTable, Ints]:
