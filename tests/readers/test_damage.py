@@ -125,6 +125,20 @@ def test_a_quote_too_few_costs_one_event(tmp_path: Path) -> None:
     assert timeline.notes == ("1 event left out: not JSON.",)
 
 
+@pytest.mark.parametrize("block", [64, 1 << 20])
+@pytest.mark.parametrize("count", [10, 20_000])
+def test_a_quote_too_few_before_the_events_costs_no_event(
+    tmp_path: Path, count: int, block: int
+) -> None:
+    """A device's name that does not end takes the properties with it, and nothing else."""
+    events = [complete("cpu_op", f"op{n}", n, 1) for n in range(count)]
+    text = json.dumps(trace(events, deviceProperties=[{"id": 0, "name": "GPU", "numSms": 4}]))
+    path = write(tmp_path / "t.json", text.replace('"GPU"', '"GPU').encode())
+    timeline = kineto.read_trace(path, block_bytes=block)
+    assert (timeline.events, timeline.devices) == (count, ())
+    assert timeline.notes == ("The file is damaged in 1 place; the events after that were read.",)
+
+
 VALUES: list[Any] = [
     *(None, True, -1, 0, 1.5, 1e30, 1e300, 2**31, 2**63, 2**70, -(2**70)),
     *(float("nan"), float("inf"), "x", "12", "\ud800", [], [[]], {}, {"a": 1}),

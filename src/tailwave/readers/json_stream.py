@@ -37,6 +37,7 @@ _LONGEST_START = 256
 _LONGEST_KEY = 1 << 16
 _LONGEST_EVENT = 2 << 20
 _LONGEST_STRING = 32 << 20
+_LONGEST_WANTED = 1 << 20
 # Events of which one argument holds objects: how long they may be (bytes).
 _LONGEST_NESTED = 1 << 18
 # How much is looked through in all (bytes) for the far ends of damaged events: it takes time.
@@ -89,7 +90,7 @@ class JsonStream:
 
     def _resumes(self) -> bool:
         """Tell whether events follow what seemed the document's end, and go to the first."""
-        if self.fault not in ("", DAMAGED) or self._resumptions == 0:
+        if self.fault == ENDS_IN_EVENT or self._resumptions == 0:
             return False
         while (match := _START.search(self._buffer)) is None:
             self._buffer = self._buffer[-_LONGEST_START:]
@@ -140,11 +141,20 @@ class JsonStream:
         return match[1][1:-1].decode(errors="replace")
 
     def _value(self, key: str) -> None:
-        """Read over one value, keeping it if it is wanted."""
-        wanted = key in self._wanted
-        pieces = [piece for piece in self._value_pieces() if wanted]
-        if wanted:
-            self.values[key] = _loads(b"".join(pieces))
+        """Read over one value, keeping it if it is wanted.
+
+        What was kept of a value that does not end goes back to the buffer: it may hold events.
+        """
+        kept = b""
+        for piece in self._value_pieces():
+            kept += piece if key in self._wanted else b""
+            if len(kept) > _LONGEST_WANTED:
+                self.fault = DAMAGED
+                break
+        if self.fault:
+            self._buffer = kept + self._buffer
+        elif key in self._wanted:
+            self.values[key] = _loads(kept)
 
     def _value_pieces(self) -> Iterator[bytes]:
         """Take one value off the buffer, in pieces; sets the fault when it does not end."""
