@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailwave.model import Timeline
-from tailwave.replay.change import Change, issues, waits
+from tailwave.replay.change import Change, in_steps, issues, waits
 from tailwave.replay.engine import Run, run
 from tailwave.replay.host_changes import (
     GRAPH_LAUNCH_NS,
@@ -250,6 +250,25 @@ def test_a_fed_host_is_warm() -> None:
     assert changed.work[first].sum() == 6_000
 
 
+def test_eight_calls_after_a_pause_are_cold() -> None:
+    """From the ninth call after a pause on, slow work before a call is the program's own."""
+
+    def body(trace: Trace) -> None:
+        trace.op("decode_image", 0, 900)
+        for number in range(12):
+            start = 910 + 30 * number
+            trace.launch(start, start + 4, kernel("gemm", start + 5, start + 6))
+        for number in range(40):
+            start = 1_270 + 10 * number
+            trace.launch(start, start + 4, kernel("gemm", start + 5, start + 6))
+
+    case = case_of(steps(2, 1_700, body, Trace()))
+    changed = fed(case, program_of(case)).program
+    # 10 us before the first call and 26 before each of the next eleven, where 6 are usual.
+    first = int(np.flatnonzero(issues(changed))[0])
+    assert changed.work[first : first + 12].sum(axis=1).tolist() == [6_000] * 8 + [26_000] * 4
+
+
 def test_unstretched_work_takes_no_time_beyond_the_usual() -> None:
     """A call held up for 2 ms takes what such calls usually take."""
 
@@ -301,6 +320,31 @@ def test_a_recording_of_the_gpu_alone_is_left_as_it_is(change: Change) -> None:
     """Where no host was recorded, what-ifs about it change nothing."""
     timeline = Trace().unlaunched(kernel("a", 5, 25), kernel("b", 30, 40)).build()
     assert _after(timeline, change).start.tolist() == [5_000, 30_000]
+
+
+@pytest.mark.parametrize("change", [cuda_graph, no_sync, fed, unstretched, host_speed(2.0)])
+def test_outside_the_steps_nothing_changes(change: Change) -> None:
+    """Calls before the first step and after the last keep their work, time and waits."""
+
+    def body(trace: Trace) -> None:
+        trace.op("decode_image", 0, 900)
+        for start in range(910, 990, 20):
+            trace.launch(start, start + 4, kernel("gemm", start + 5, start + 10))
+
+    trace = Trace()
+    for origin in (-3_000, 3_000):
+        body(trace.at(origin))
+        trace.call(WAIT, 991, 995)
+    case = case_of(steps(3, 1_000, body, trace))
+    before = program_of(case)
+    after = change(case, before).program
+    outside = ~in_steps(before)
+    assert outside.sum() == 10
+    assert after.work[outside].tolist() == before.work[outside].tolist()
+    assert after.hold[outside].tolist() == before.hold[outside].tolist()
+    assert waits(after)[outside].tolist() == waits(before)[outside].tolist()
+    assert after.rows[outside].tolist() == before.rows[outside].tolist()
+    assert after.gap[before.row_step < 0].tolist() == before.gap[before.row_step < 0].tolist()
 
 
 @st.composite
