@@ -42,13 +42,13 @@ CODE = "host-contention"
 def find(case: Case, forecast: Forecast) -> Finding | None:
     """Compare the step with the same step when no host work is stretched."""
     lost = case.cause_us(Cause.CONTENTION)
-    if lost <= 0:
+    labels, lengths = _stretched(case)
+    if lost <= 0 or not lengths:
         return None
     after = forecast.after(unstretched).step_us
-    labels, lengths = _stretched(case)
     claim = (
-        f"Host work is stretched {len(lengths)} times in a step (longest "
-        f"{time(max(lengths, default=0.0))}), for which the GPU idles "
+        f"Host work is stretched {times(len(lengths))} in a step (longest "
+        f"{time(max(lengths))}), for which the GPU idles "
         f"{share_saved(forecast, after)} of it; unstretched, {gain(forecast, after)}."
     )
     worst = heaviest(labels, lengths)
