@@ -66,7 +66,7 @@ def test_the_interval_of_a_quotient_is_the_widest() -> None:
     """The least over the greatest to the greatest over the least."""
     quotient_of = divided(figure("a", 2.0, spread=0.5), figure("b", 4.0, spread=0.5))
     assert (quotient_of.value, *quotient_of.interval) == (0.5, 1 / 6, 1.5)
-    assert quotient_of.unit == "times"
+    assert quotient_of.unit == "x"
 
 
 @pytest.mark.parametrize("pair", [(LOST, figure("a", 1.0)), (figure("a", 1.0), LOST)])

@@ -15,19 +15,29 @@ def headline(session: Session) -> str:
     """Say whether the device schedules as it should, and which links do not."""
     device = session.device
     if device is None:
-        return session.cut_short or "There is no device, so nothing was measured."
-    subject = f"This {'simulated ' if device.simulated else ''}GPU"
+        return f"{session.health.upper()}: {session.cut_short or 'no device was measured.'}"
+    gpu = "simulated GPU" if device.simulated else "GPU"
     if session.cut_short:
-        return f"{subject} could not be checked to the end: {session.cut_short}"
-    counts = _counts(session.verdicts)
+        health = session.health.upper()
+        return f"{health}: this {gpu} was not checked to the end. {session.cut_short}"
+    return _answer(gpu, session, device)
+
+
+def _answer(gpu: str, session: Session, device: DeviceFacts) -> str:
+    """Answer for a check that ran to its end."""
     if not session.verdicts:
-        return f"{subject} was asked nothing that a verdict rests on."
+        return f"This {gpu} was asked nothing that a verdict rests on."
     model = _model(device) if session.reference else "any GPU"
-    if all(verdict.health is Health.OK for verdict in session.verdicts):
-        return f"{subject} schedules as {model} should: {counts}."
-    if any(v.health in {Health.WARNING, Health.CRITICAL} for v in session.verdicts):
-        return f"{subject} does not schedule as {model} should: {counts}."
-    return f"As far as could be measured, {subject.lower()} schedules as {model} should: {counts}."
+    counts = _counts(session.verdicts)
+    healths = {verdict.health for verdict in session.verdicts}
+    if healths == {Health.OK}:
+        return f"This {gpu} schedules as {model} should: {counts}."
+    if healths == {Health.UNKNOWN}:
+        return f"Whether this {gpu} schedules as {model} should is not known: {counts}."
+    if healths <= {Health.OK, Health.UNKNOWN}:
+        return f"As far as could be measured, this {gpu} schedules as {model} should: {counts}."
+    not_quite = "does not" if Health.CRITICAL in healths else "does not quite"
+    return f"This {gpu} {not_quite} schedule as {model} should: {counts}."
 
 
 def _counts(verdicts: tuple[Verdict, ...]) -> str:

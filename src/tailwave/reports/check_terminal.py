@@ -16,7 +16,7 @@ from tailwave.reports.subject import device_name, is_simulated, moment
 if TYPE_CHECKING:
     from rich.console import Console
 
-STYLES = {
+_STYLES = {
     Health.CRITICAL: "bold red",
     Health.WARNING: "bold yellow",
     Health.UNKNOWN: "bold magenta",
@@ -30,25 +30,29 @@ def render_check(session: Session, console: Console) -> None:
     """Print the whole report of one check."""
     page = Page(console)
     page.paragraph(headline(session), style="bold")
-    print_subject(page, session)
+    if session.device is not None:
+        _print_subject(page, session, session.device)
     _print_links(page, session)
     _print_unmeasured(page, session)
     _print_details(page, session.verdicts)
     _print_notes(page, session.notes)
 
 
-def print_subject(page: Page, session: Session) -> None:
+def _print_subject(page: Page, session: Session, device: DeviceFacts) -> None:
     """Print what was measured, when, and what it was compared with."""
     page.blank()
-    if session.device is not None:
-        page.paragraph(_device(session.device), lead="  device     ", lead_style="dim")
+    page.paragraph(_device(device), lead="  device     ", lead_style="dim")
     page.paragraph(session.reference or "none", lead="  reference  ", lead_style="dim")
     figures = sum(m.status is Status.OK for m in session.measurements)
     page.paragraph(
-        f"{moment(session.started)}, {quantity(session.seconds, 's')}, {figures} figures",
+        f"{moment(session.started)}, {quantity(session.seconds, 's')}, {_counted(figures)}",
         lead="  run        ",
         lead_style="dim",
     )
+
+
+def _counted(figures: int) -> str:
+    return "1 figure" if figures == 1 else f"{figures} figures"
 
 
 def _device(device: DeviceFacts) -> str:
@@ -67,8 +71,19 @@ def _print_links(page: Page, session: Session) -> None:
     _print_row(page, ("link", "health", figure, "what it means for your work"), "dim")
     for verdict in session.verdicts:
         figures = verdict.claim.replace(", ", "\n")  # a line for each
-        cells = (verdict.link, verdict.health.upper(), figures, verdict.meaning)
-        _print_row(page, cells, STYLES[verdict.health])
+        meaning = "\n".join([verdict.meaning, *_complaints(verdict)])
+        _print_row(
+            page, (verdict.link, verdict.health.upper(), figures, meaning), _STYLES[verdict.health]
+        )
+
+
+def _complaints(verdict: Verdict) -> list[str]:
+    """Say what keeps a link from being OK."""
+    return [
+        f"{c.health.upper()}: {c.what}, {quantity(c.value, c.unit)} ({_healthy(c)})."
+        for c in verdict.criteria
+        if c.value is not None and c.health in {Health.WARNING, Health.CRITICAL}
+    ]
 
 
 def _print_row(page: Page, texts: tuple[str, str, str, str], style: str) -> None:
@@ -106,13 +121,13 @@ def _print_details(page: Page, verdicts: tuple[Verdict, ...]) -> None:
 
 def _print_criterion(page: Page, criterion: Criterion, value: float) -> None:
     lead = f"  {criterion.health.upper():<8}  {quantity(value, criterion.unit):>11}  "
-    style = "" if criterion.health is Health.OK else STYLES[criterion.health]
+    style = "" if criterion.health is Health.OK else _STYLES[criterion.health]
     page.paragraph(f"{criterion.what} ({_healthy(criterion)})", lead=lead, lead_style=style)
 
 
 def _healthy(criterion: Criterion) -> str:
     """Say which figures are healthy."""
-    word = "its runs allow" if criterion.basis is Basis.REFERENCE else "healthy"
+    word = "the reference allows" if criterion.basis is Basis.REFERENCE else "healthy"
     least = None if criterion.least is None else quantity(criterion.least, criterion.unit)
     most = None if criterion.most is None else quantity(criterion.most, criterion.unit)
     if least is not None and most is not None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Perceptually even, and still in order when printed grey or seen without red and green.
 _COLOURS = "viridis"
 _DPI = 160
+_MARGIN = 0.15  # inches around a picture
 _SM, _GAP = 1.0, 0.35  # the side of an SM and the space around a TPC, in the map's own unit
 _LIGHT_ABOVE = 0.55  # share of the colour scale from which dark letters read better
 _NOT_MEASURED = "#cccccc"
@@ -55,12 +56,12 @@ def _picture(path: Path, size: tuple[float, float]) -> Iterator[Figure]:
         raise UnavailableError("pictures need matplotlib: pip install 'tailwave[plot]'.") from error
     figure = Figure(figsize=size, dpi=_DPI, layout="constrained")
     yield figure
-    figure.savefig(path)
+    figure.savefig(path, bbox_inches="tight", pad_inches=_MARGIN)
 
 
 def _save_die(die: Die, session: Session, path: Path) -> Path:
     widest = max(len(gpc.tpcs) for gpc in die.gpcs)
-    size = (2.4 + 0.62 * widest, 1.5 + 0.75 * len(die.gpcs))
+    size = (max(7.0, 2.4 + 0.62 * widest), max(3.0, 1.5 + 0.75 * len(die.gpcs)))
     with _picture(path, size) as figure:
         axes = figure.subplots()
         _draw_die(figure, axes, die)
@@ -78,7 +79,7 @@ def _draw_die(figure: Figure, axes: Axes, die: Die) -> None:
         _draw_gpc(axes, gpc, row, colours, scale)
     axes.set_yticks(
         [row * (2 * _SM + 2 * _GAP) + _SM for row in range(len(die.gpcs))],
-        [f"GPC {gpc.index}\n{len(gpc.processors)} SMs" for gpc in die.gpcs],
+        [_gpc_of(gpc, die.unit) for gpc in die.gpcs],
     )
     axes.set_xticks([])
     axes.tick_params(length=0)
@@ -87,7 +88,14 @@ def _draw_die(figure: Figure, axes: Axes, die: Die) -> None:
     axes.autoscale_view()
     for side in axes.spines.values():
         side.set_visible(False)
-    figure.colorbar(ScalarMappable(scale, colours), ax=axes, label=die.unit, shrink=0.7)
+    figure.colorbar(ScalarMappable(scale, colours), ax=axes, label=die.unit, pad=0.02)
+
+
+def _gpc_of(gpc: Gpc, unit: str) -> str:
+    """Word a GPC's size and mean."""
+    values = [sm.value for sm in gpc.processors if sm.value is not None]
+    mean = f"\n{np.mean(values):,.0f} {unit}" if values else ""
+    return f"GPC {gpc.index}, {len(gpc.processors)} SMs{mean}"
 
 
 def _draw_gpc(axes: Axes, gpc: Gpc, row: int, colours: Colormap, scale: Normalize) -> None:

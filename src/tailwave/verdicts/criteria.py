@@ -71,7 +71,7 @@ def divided(figure: Measurement, other: Measurement) -> Measurement:
     return Measurement(
         figure.name,
         Status.OK,
-        unit="times",
+        unit="x",
         value=figure.value / other.value,
         low=low / other_high,
         high=high / other_low,

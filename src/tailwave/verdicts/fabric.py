@@ -42,7 +42,7 @@ def criteria(figures: Figures) -> tuple[Criterion, ...]:
 def _growth(figures: Figures, op: str) -> tuple[Criterion, ...]:
     speedups = [(figures.get(f"fabric.speedup_{name}", op=op), words) for name, words in _GROUPS]
     (smallest, its_words), *_ = speedups
-    speedup = times(smallest, 1, "times")
+    speedup = times(smallest, 1, "x")
     first = within(f"bandwidth of {its_words} against one SM ({op})", speedup, least=1.0)
     further = [
         quotient(f"bandwidth of {words} against {less_words} ({op})", more, less, least=1.0)

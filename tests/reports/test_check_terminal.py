@@ -1,0 +1,92 @@
+"""The terminal report of a check, word for word."""
+
+from __future__ import annotations
+
+from tailwave.reports.check_terminal import render_check
+from tests.reports.checks import HEALTHY, LOST, NARROW, NO_DEVICE, SIMULATION
+from tests.reports.printed import printed
+
+NARROW_REPORT = """\
+This GPU does not quite schedule as any GPU should: copy WARNING, isolation
+UNKNOWN, 1 link OK.
+
+  device     NVIDIA H200, 132 SMs, driver 580.159
+  reference  none
+  run        2026-11-29 15:00 UTC, 38 s, 2 figures
+
+link       health    figure                  what it means for your work
+launch     OK        graph node 0.500 us     A chain of 1,000 small kernels
+                     stream launch 3.50 us   costs 3.50 ms in a stream and 500
+                                             us as a graph.
+copy       WARNING   to the GPU 26.8 GB/s    A GiB to the GPU takes 40 ms from
+                                             pinned memory.
+                                             WARNING: the link's width under
+                                             load, of what both ends could do, 8
+                                             lanes (healthy: at least 16 lanes).
+isolation  UNKNOWN   not measured            This driver cannot split the SMs.
+
+What could not be measured, and why
+  unsupported  interference.partition, context.partition_create: This driver
+               cannot split the SMs.
+
+What the verdicts rest on
+launch
+  OK            0.143 x  a graph node against a launch in a full stream
+                         (healthy: up to 1 x)
+  OK           0.500 us  a node of a CUDA graph (the reference allows: up to
+                         0.520 us)
+copy
+  WARNING       8 lanes  the link's width under load, of what both ends could do
+                         (healthy: at least 16 lanes)
+
+Notes
+  - Only what holds on any GPU was judged: there is no reference for NVIDIA
+    H200.
+"""
+
+HEALTHY_BEGINNING = """\
+This GPU schedules as an H200 should: 1 link OK.
+
+  device     NVIDIA H200, 132 SMs, driver 580.159
+  reference  NVIDIA H200, 5 runs, shipped with tailwave
+  run        2026-11-29 15:00 UTC, 38 s, 1 figure
+"""
+
+SIMULATED_BEGINNING = """\
+This simulated GPU schedules as any GPU should: 1 link OK.
+
+  device     NVIDIA H200 (simulated), 132 SMs, no figure below comes from a real
+             GPU
+  reference  none
+  run        2026-11-29 15:00 UTC, 38 s, 1 figure
+
+link       health    figure (simulated)      what it means for your work
+"""
+
+
+def test_the_whole_report() -> None:
+    """The answer, the links, what could not be measured, what it rests on, notes."""
+    assert printed(render_check, NARROW) == NARROW_REPORT
+
+
+def test_a_healthy_gpu() -> None:
+    """With a reference the report begins with the model."""
+    assert printed(render_check, HEALTHY).startswith(HEALTHY_BEGINNING)
+
+
+def test_a_simulated_gpu_says_so_three_times() -> None:
+    """The first line, the device and the table of figures each say that nothing was real."""
+    assert printed(render_check, SIMULATION).startswith(SIMULATED_BEGINNING)
+
+
+def test_no_device() -> None:
+    """Without a device there is the sentence and nothing else."""
+    assert printed(render_check, NO_DEVICE) == "UNKNOWN: There is no CUDA driver here.\n"
+
+
+def test_what_a_lost_gpu_had_given_is_shown() -> None:
+    """The first line is the loss; what had been measured stands below."""
+    report = printed(render_check, LOST)
+    assert report.startswith("CRITICAL: this GPU was not checked to the end. The GPU stopped")
+    assert "launch     OK        graph node 0.500 us" in report
+    assert "  failed       copy: The GPU stopped answering.\n" in report
