@@ -68,6 +68,12 @@ def test_work_of_unknown_origin_never_waits() -> None:
     assert waited(trace.unlaunched(kernel("small", 300, 310)).build()) == [0, 0]
 
 
+def test_a_collective_holds_nobody_up() -> None:
+    """What waits while a collective runs waits for its result, not for its few SMs."""
+    trace = Trace().launch(0, 4, kernel("ncclDevKernel_AllReduce", 5, 300, stream=9))
+    assert waited(trace.launch(20, 24, kernel("small", 300, 310)).build()) == [0, 0]
+
+
 def test_a_kernel_that_shares_the_sms_runs_longer() -> None:
     """Alone the kernel takes 10 us; beside another stream's it took 35: 25 us longer."""
     trace = Trace()

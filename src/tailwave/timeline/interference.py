@@ -16,6 +16,7 @@ from tailwave.model import Floats, GpuKind, HostKind, Ints, Timeline
 from tailwave.timeline.calls import Call, classify_all
 from tailwave.timeline.intervals import overlap, union
 from tailwave.timeline.launches import NOT_RECORDED, issued
+from tailwave.timeline.losses import communication
 from tailwave.timeline.steps import Steps
 
 # A wait counts when other streams' kernels covered at least this share of it.
@@ -39,7 +40,9 @@ def interference(timeline: Timeline, device: int, latency: int) -> Interference:
     gpu = timeline.gpu
     waited, stretched = np.zeros(len(gpu)), np.zeros(len(gpu))
     holder = np.full(len(gpu), -1, dtype=np.int64)
-    kernels = np.flatnonzero((gpu.device == device) & (gpu.kind == GpuKind.KERNEL))
+    # Collectives take few SMs, and what waits while one runs waits for its result.
+    computing = (gpu.kind == GpuKind.KERNEL) & ~communication(timeline)
+    kernels = np.flatnonzero((gpu.device == device) & computing)
     rows_of = {int(s): kernels[gpu.stream[kernels] == s] for s in np.unique(gpu.stream[kernels])}
     if len(rows_of) <= 1:
         return Interference(waited, stretched, holder)
