@@ -57,7 +57,12 @@ FAMILIES = (
         engine="diagnose",
     ),
     Family("kernels"),
-    Family("devices", imports=("model", "kernels", "errors")),
+    Family(
+        "devices",
+        imports=("model", "kernels", "errors"),
+        registry="BACKENDS",
+        support=("base",),
+    ),
     Family(
         "probes",
         imports=("devices.base", "stats", "model", "errors"),

@@ -1,1 +1,33 @@
 """GPUs that probes can ask: real ones, and simulated ones that are asked for by name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Final
+
+from tailwave.devices.base import Device
+from tailwave.errors import UsageError
+
+# Each backend's function that opens a device by what follows the colon of its name.
+BACKENDS: Final[Mapping[str, str]] = {
+    "cuda": "tailwave.devices.cuda:open",
+    "sim": "tailwave.devices.sim:open",
+}
+_DEFAULT: Final = "cuda"
+
+
+def open_device(name: str) -> Device:
+    """Open a device by its name: ``cuda``, ``cuda:1``, ``sim:h200``; "" is the first CUDA GPU.
+
+    Raises UsageError for a backend that there is not, and UnavailableError, with what to do next,
+    where there is no such device.
+    """
+    backend, _, rest = (name or _DEFAULT).partition(":")
+    if backend not in BACKENDS:
+        raise UsageError(
+            f"There is no kind of device {backend!r}: the kinds are {', '.join(BACKENDS)}."
+        )
+    module, _, function = BACKENDS[backend].partition(":")
+    device: Device = getattr(importlib.import_module(module), function)(rest)
+    return device

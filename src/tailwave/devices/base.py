@@ -34,6 +34,7 @@ class Feature(enum.StrEnum):
     CONTEXTS = "contexts"
     MANAGED = "managed"
     LINK = "link"
+    SM_IDS = "sm_ids"  # a smid names a place on the chip: not so under MPS
 
 
 class DeviceLostError(UnavailableError):
@@ -135,9 +136,10 @@ class Device(Protocol):
         """Wait for a stream, or for everything."""
 
     def partition(self, sm_counts: Sequence[int]) -> AbstractContextManager[list[Stream]]:
-        """Split the SMs once into disjoint groups; one stream each, the last with what remains.
+        """Split the SMs once into disjoint groups; one stream each, and one for what remains.
 
         Counts are rounded as the device requires; each stream's ``sm_count`` says what it got.
+        Where nothing remains there is no last stream.
         """
 
     def copy(self, stream: Stream, nbytes: int, *, to_device: bool, pinned: bool) -> None:

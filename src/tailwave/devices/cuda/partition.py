@@ -1,0 +1,69 @@
+"""Splits the SMs once into disjoint groups, each a green context with a stream."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from tailwave.devices.base import NotSupportedError, Stream
+from tailwave.devices.cuda.foreign import CoreContext, CoreDevice, CoreSms
+from tailwave.devices.cuda.libraries import Libraries
+from tailwave.devices.cuda.refusals import guarded
+from tailwave.devices.cuda.streams import CudaStream
+
+
+@contextmanager
+def partitioned(
+    libraries: Libraries, device: CoreDevice, sm_counts: Sequence[int]
+) -> Iterator[list[Stream]]:
+    """Give a stream for each group, and one for the SMs that remain, if any.
+
+    Raises NotSupportedError when the groups, rounded up, need more SMs than there are.
+    """
+    groups = _groups(libraries, device.resources.sm, sm_counts)
+    with ExitStack() as stack:
+        yield [_confined(libraries, device, group, stack) for group in groups]
+        device.sync()  # its contexts must not go while work is on them
+
+
+def _groups(libraries: Libraries, sms: CoreSms, asked: Sequence[int]) -> list[list[CoreSms]]:
+    """Split once, into equal pieces, and return the pieces of each group.
+
+    Drivers before CUDA 13.1 split into equal pieces only; a group of several pieces of one split
+    is one context all the same. The pieces are as large as the groups allow, so that the driver
+    can keep the SMs of a group near each other.
+    """
+    sizes = rounded(asked, sms.min_partition_size, sms.coscheduled_alignment)
+    if sum(sizes) > sms.sm_count:
+        raise NotSupportedError(
+            f"Groups of {', '.join(map(str, sizes))} SMs, as rounded, need more than the "
+            f"{sms.sm_count} there are."
+        )
+    piece = math.gcd(*sizes)
+    count = sum(sizes) // piece
+    with guarded("splitting the SMs"):
+        pieces, rest = sms.split(libraries.core.SMResourceOptions(count=[piece] * count))
+    if len(pieces) < count:
+        raise NotSupportedError(f"The driver makes only {len(pieces)} groups of {piece} SMs here.")
+    remaining = iter(pieces)
+    groups = [[next(remaining) for _ in range(size // piece)] for size in sizes]
+    return [*groups, [rest]] if rest.sm_count else groups
+
+
+def rounded(asked: Sequence[int], least: int, alignment: int) -> list[int]:
+    """Round each group's SMs up to what the device can make a group of."""
+    return [max(least, -(-count // alignment) * alignment) for count in asked]
+
+
+def _confined(
+    libraries: Libraries, device: CoreDevice, group: list[CoreSms], stack: ExitStack
+) -> CudaStream:
+    """Make a context of a group's SMs and a stream in it; the stack takes both down."""
+    with guarded("making a context for a group of SMs"):
+        options = libraries.core.ContextOptions(resources=group)
+        context: CoreContext = device.create_context(options)
+        stack.callback(context.close)
+        stream = context.create_stream()
+        stack.callback(stream.close)
+        return CudaStream(stream, context.resources.sm.sm_count)

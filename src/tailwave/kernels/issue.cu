@@ -1,0 +1,65 @@
+// All warps of a CTA repeat one thing; counts the cycles from the first warp's start to the last
+// warp's end.
+#include "common.cuh"
+#include "fma.cuh"
+
+enum Kind { INDEPENDENT, DEPENDENT, SLEEP, BARRIER };
+
+// FMAs in one turn of the loop: so many that its own three instructions are 2% of the work.
+constexpr int TURN = 128;
+// Independent chains: more than an FMA has cycles of latency (4 or 5).
+constexpr int CHAINS = 8;
+
+template <int chains> __device__ __forceinline__ void multiply_add(word iterations)
+{
+    float values[chains];
+#pragma unroll
+    for (int i = 0; i < chains; ++i)
+        values[i] = static_cast<float>(threadIdx.x + i);
+#pragma unroll 1
+    for (word done = 0; done < iterations; done += TURN) {
+#pragma unroll
+        for (int i = 0; i < TURN; ++i)
+            fma_in_place(values[i % chains]);
+    }
+#pragma unroll
+    for (int i = 0; i < chains; ++i)
+        wait_for(__float_as_uint(values[i]));
+}
+
+__device__ __forceinline__ void repeat(word kind, word iterations)
+{
+    if (kind == INDEPENDENT)
+        multiply_add<CHAINS>(iterations);
+    else if (kind == DEPENDENT)
+        multiply_add<1>(iterations);
+    else if (kind == SLEEP)
+        for (word i = 0; i < iterations; ++i)
+            __nanosleep(100);
+    else
+#pragma unroll 8
+        for (word i = 0; i < iterations; ++i)
+            __syncthreads();
+}
+
+extern "C" __global__ void __launch_bounds__(1024) issue(word *out, word kind, word iterations)
+{
+    __shared__ word first, last;
+    if (threadIdx.x == 0) {
+        first = ~0ull;
+        last = 0;
+    }
+    __syncthreads();
+    const word start = clock64();
+    repeat(kind, iterations);
+    const word end = clock64();
+    if (threadIdx.x % 32 == 0) {
+        atomicMin(&first, start);
+        atomicMax(&last, end);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        out[2 * blockIdx.x] = smid();
+        out[2 * blockIdx.x + 1] = last - first;
+    }
+}
