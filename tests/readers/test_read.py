@@ -14,8 +14,6 @@ from tailwave.errors import UnreadableInputError
 from tailwave.readers import read
 from tests.readers.sample import EVENTS, trace, write
 
-CUT = json.dumps(trace(EVENTS)).encode()[:-40]
-
 
 def rank(number: int | None) -> dict[str, object]:
     """Make a trace that says its rank, or does not."""
@@ -33,13 +31,13 @@ def test_a_file_gives_one_timeline(tmp_path: Path) -> None:
 def test_a_folder_is_sorted_by_rank(tmp_path: Path) -> None:
     """The ranks come from the recordings, whatever the files are called; other files stay out."""
     write(tmp_path / "a.json", rank(2))
-    (tmp_path / "b.json.gz").write_bytes(gzip.compress(json.dumps(rank(0)).encode()))
+    (tmp_path / "b.JSON.GZ").write_bytes(gzip.compress(json.dumps(rank(0)).encode()))
     write(tmp_path / "c.pt.trace.json", rank(1))
     write(tmp_path / "notes.txt", b"nothing")
     (tmp_path / "deeper.json").mkdir()
     timelines = read(tmp_path)
     names = [Path(timeline.path).name for timeline in timelines]
-    assert names == ["b.json.gz", "c.pt.trace.json", "a.json"]
+    assert names == ["b.JSON.GZ", "c.pt.trace.json", "a.json"]
     assert [timeline.rank for timeline in timelines] == [0, 1, 2]
 
 
