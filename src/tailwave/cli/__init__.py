@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -26,8 +29,36 @@ COMMANDS: dict[str, tuple[str, str]] = {
 _INTERRUPTED = 130
 
 
+class _ClosedPipe(Exception):  # noqa: N818 - nothing is wrong: the reader has seen enough
+    """A closed pipe, under a name for which click does not exit with 1 by itself."""
+
+
+@contextmanager
+def _closed_pipes_renamed() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _ClosedPipe from error
+
+
 class _LazyGroup(click.Group):
     """A group that imports a command's module only when that command runs."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401 - click's own signature
+    ) -> click.Context:
+        """Parse the arguments; this prints --help and --version."""
+        with _closed_pipes_renamed():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        with _closed_pipes_renamed():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in the order of the list."""
@@ -90,7 +121,7 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("tailwave: interrupted", err=True)
         return _INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, _ClosedPipe):
         # The reader (head, less) has seen enough. Keep the interpreter from complaining about it
         # when it flushes on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,36 @@
+"""``tailwave explain`` as its users call it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailwave.cli import run
+from tailwave.errors import USAGE
+from tailwave.rules import RULES
+
+CODES = [rule.CODE for rule in RULES]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_a_finding_is_explained(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The explanation begins with the code and has the four headings."""
+    assert run(["explain", code]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"{code}: ")
+    headings = [line for line in out.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == ["What it means:", "How it is found:", "What cures it:", "What fools it:"]
+
+
+def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each code has a line of its own, in the order of the rules."""
+    assert run(["explain"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == CODES
+
+
+def test_an_unknown_code_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """A code that nobody has is refused with those that there are."""
+    assert run(["explain", "gremlins"]) == USAGE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "'gremlins'" in err
+    assert [code for code in CODES if code not in err] == []
