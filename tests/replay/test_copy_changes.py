@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tailwave.model import Timeline
 from tailwave.replay.copy_changes import async_copy
 from tailwave.replay.engine import Run, run
@@ -39,6 +41,42 @@ def test_small_copies_stay() -> None:
     changed = async_copy(case, before)
     assert changed.program is before
     assert changed.notes == ("no sizeable copy over the host link",)
+
+
+@pytest.mark.parametrize(("size", "moved"), [((1 << 20) - 1, False), (1 << 20, True)])
+def test_from_a_mebibyte_on_copies_move(size: int, *, moved: bool) -> None:
+    """A copy of exactly a mebibyte is sizeable."""
+    case = case_of(_fed_by_copies(400, size=size))
+    assert (async_copy(case, program_of(case)).program.stream.max() > 0) == moved
+
+
+def test_kernels_before_the_copy_do_not_wait_for_it() -> None:
+    """Only what follows a step's copies in it can need them."""
+
+    def body(trace: Trace) -> None:
+        trace.launch(0, 4, kernel("first", 5, 15))
+        moved = copy(PAGEABLE_HTOD, 20, 800, size=SIZE)
+        trace.launch(10, 810, moved, call="cudaMemcpyAsync")
+        trace.launch(820, 824, kernel("gemm", 825, 925))
+
+    case = case_of(steps(2, 1_000, body, Trace()))
+    program = async_copy(case, program_of(case)).program
+    assert program.dep.tolist() == [-1, -1, 1, -1, -1, 4]
+
+
+def test_what_depends_on_another_row_keeps_its_dependency() -> None:
+    """A kernel that waits for another stream's goes on waiting for that one."""
+
+    def body(trace: Trace) -> None:
+        moved = copy(PAGEABLE_HTOD, 20, 800, size=SIZE)
+        trace.launch(10, 810, moved, call="cudaMemcpyAsync")
+        trace.launch(820, 824, kernel("a", 825, 925, stream=7))
+        trace.call("cudaStreamWaitEvent", 825, 826)
+        trace.launch(830, 834, kernel("b", 927, 937, stream=8))
+
+    case = case_of(steps(1, 1_000, body, Trace()))
+    program = async_copy(case, program_of(case)).program
+    assert program.dep.tolist() == [-1, 0, 1]
 
 
 def test_copies_run_at_the_links_speed_on_a_stream_of_their_own() -> None:

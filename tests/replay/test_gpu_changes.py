@@ -144,6 +144,36 @@ def test_an_isolated_stream_of_wide_kernels_pays_too() -> None:
     assert program.duration[program.stream == program.stream[0]].tolist() == [10_000] * 3
 
 
+def test_an_isolated_kernel_wider_than_its_partition_goes_by_waves() -> None:
+    """Ten waves on 132 SMs are 42 on the 32 of the largest partition."""
+    timeline = (
+        Trace()
+        .step(0, 1_000)
+        .launch(10, 14, kernel("wide", 15, 25, stream=7, grid=1_320, shared=ONE_AN_SM))
+        .launch(20, 24, kernel("hog", 26, 426, stream=8, grid=13_200, shared=ONE_AN_SM))
+        .launch(30, 34, kernel("wide", 428, 438, stream=7, grid=1_320, shared=ONE_AN_SM))
+        .build()
+    )
+    program = _changed(timeline, isolated).program
+    assert program.duration.tolist()[::2] == [42_000, 42_000]
+
+
+def test_an_isolated_kernel_is_not_stretched_by_sharing() -> None:
+    """A kernel that took longer beside another's takes what it takes alone."""
+    timeline = (
+        Trace()
+        .step(0, 1_000)
+        .launch(0, 4, kernel("mine", 5, 15, stream=7, grid=16))
+        .launch(20, 24, kernel("hog", 26, 426, stream=8, grid=13_200, shared=ONE_AN_SM))
+        .launch(30, 34, kernel("mine", 100, 140, stream=7, grid=16))
+        .launch(440, 444, kernel("mine", 445, 455, stream=7, grid=16))
+        .build()
+    )
+    program = _changed(timeline, isolated).program
+    mine = program.stream == program.stream[0]
+    assert program.duration[mine].tolist() == [10_000] * 3
+
+
 def test_steps_end_with_the_isolated_streams_work() -> None:
     """What the others still run is their affair."""
     program = _changed(_held_by_a_hog(), isolated).program

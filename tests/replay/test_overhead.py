@@ -8,9 +8,6 @@ import pytest
 
 from tailwave.model import Timeline
 from tailwave.replay.overhead import (
-    COST_NS,
-    GRAPH_NODE_GPU_NS,
-    GRAPH_NODE_HOST_NS,
     Overhead,
     host_speed_while_recorded,
     unprofiled,
@@ -19,7 +16,8 @@ from tailwave.timeline.hostwork import Activity
 from tests.builders import Trace, kernel
 from tests.replay.programs import case_of, program_of
 
-OPERATOR, CALL, FRAME = COST_NS
+# What logging one of each costs (ns).
+OPERATOR, CALL, FRAME = 1_500, 1_000, 500
 
 
 def _overhead(timeline: Timeline) -> Overhead:
@@ -106,9 +104,9 @@ def test_a_graphs_nodes_cost_the_call_and_the_gaps() -> None:
     timeline = Trace().step(0, 200).launch(60, 100, *nodes, call="cudaGraphLaunch").build()
     likely = _overhead(timeline).likely
     launch = 1
-    off = 10 * GRAPH_NODE_HOST_NS + CALL
+    off = 10 * 900 + CALL
     assert int(likely.work[launch].sum() + likely.hold[launch]) == _about(100_000 - off)
-    assert likely.gap.tolist()[1:] == [1_000 - GRAPH_NODE_GPU_NS] * 9
+    assert likely.gap.tolist()[1:] == [1_000 - 120] * 9
 
 
 def test_a_gap_shorter_than_the_nodes_cost_becomes_none() -> None:
@@ -148,6 +146,12 @@ def test_few_launches_tell_nothing_of_the_host() -> None:
     assert host_speed_while_recorded(case, program_of(case)) == 1.0
 
 
+def test_eight_launches_tell() -> None:
+    """From eight calls on the host's speed is known."""
+    case = case_of(_launches(8.0, count=8))
+    assert host_speed_while_recorded(case, program_of(case)) == 0.5
+
+
 def test_a_slow_host_runs_at_its_long_run_speed() -> None:
     """A host recorded at half its speed needs half the time that remains for its work."""
     case = case_of(_launches(8.0))
@@ -155,7 +159,7 @@ def test_a_slow_host_runs_at_its_long_run_speed() -> None:
     likely = unprofiled(case, recorded).likely
     launches = slice(2, 20)
     work = likely.work.sum(axis=1)[launches] + likely.hold[launches]
-    assert work.tolist() == [(40_000 - int(CALL)) // 2] * 18
+    assert work.tolist() == [(40_000 - CALL) // 2] * 18
 
 
 def test_the_range_is_that_of_the_hosts_work() -> None:
