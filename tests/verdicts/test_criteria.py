@@ -15,14 +15,14 @@ LOST = without("b", Status.FAILED, "The GPU is gone.")
     ("low", "high", "expected"),
     [
         (8.0, 9.0, Health.OK),
-        (8.0, 10.0, Health.OK),  # the bound itself keeps the bound
-        (9.0, 11.0, Health.WARNING),
+        (9.0, 11.0, Health.OK),  # the median is the bound, and keeps it
+        (9.0, 11.1, Health.WARNING),
         (10.0, 11.0, Health.WARNING),
         (10.1, 11.0, Health.CRITICAL),
     ],
 )
 def test_an_upper_bound(low: float, high: float, expected: Health) -> None:
-    """Only an interval wholly beyond the bound breaks it; one that holds it proves nothing."""
+    """A median that keeps the bound is OK; only an interval wholly beyond it proves a breach."""
     measured = Measurement("a", Status.OK, value=(low + high) / 2, low=low, high=high)
     assert within("a", measured, most=10.0).health == expected
 
@@ -30,9 +30,9 @@ def test_an_upper_bound(low: float, high: float, expected: Health) -> None:
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
     [
-        (11.0, 12.0, Health.OK),
-        (10.0, 12.0, Health.OK),
-        (9.0, 11.0, Health.WARNING),
+        (9.0, 12.0, Health.OK),
+        (9.0, 11.0, Health.OK),
+        (8.9, 11.0, Health.WARNING),
         (8.0, 9.9, Health.CRITICAL),
     ],
 )
@@ -44,7 +44,7 @@ def test_a_lower_bound(low: float, high: float, expected: Health) -> None:
 
 def test_a_breach_is_as_bad_as_the_criterion_says() -> None:
     """A criterion chooses what a breach and what an open case is."""
-    beyond, across = figure("a", 12.0), figure("a", 10.0, spread=0.1)
+    beyond, across = figure("a", 12.0), figure("a", 10.5, spread=0.1)
     breach, unproven = Health.WARNING, Health.OK
     assert within("a", beyond, most=10.0, breach=breach).health == Health.WARNING
     assert within("a", across, most=10.0, unproven=unproven).health == Health.OK

@@ -18,7 +18,7 @@ HOST = "a graph of 100 nodes against 100 launch calls, in time that the host is 
     [
         (0.5, 0.0, Health.OK),
         (3.5, 0.0, Health.OK),
-        (3.5, 0.01, Health.WARNING),
+        (3.51, 0.01, Health.WARNING),
         (3.6, 0.0, Health.CRITICAL),
     ],
 )

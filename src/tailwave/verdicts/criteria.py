@@ -1,8 +1,9 @@
 """How a figure is held against a bound.
 
-A figure is an interval, so there are three answers: all of it keeps the bound (OK), none of it
-does (a breach, as bad as the criterion says), or the bound lies within it and neither is proven.
-A figure that could not be had is UNKNOWN, with the reason.
+A figure is a median with an interval. Where the median keeps the bound it is OK. Where the whole
+interval breaks it, that is a breach, as bad as the criterion says. Where the median breaks it and a
+part of the interval does not, the breach is likely and not proven: a WARNING. A figure that could
+not be had is UNKNOWN, with the reason.
 """
 
 from __future__ import annotations
@@ -24,13 +25,16 @@ def within(  # noqa: PLR0913 - a bound has two sides
 ) -> Criterion:
     """Hold a measurement against a bound in its own unit.
 
-    ``breach`` is the health when all of the interval breaks the bound, ``unproven`` when a part
-    of it does.
+    ``breach`` is the health when all of the interval breaks the bound, ``unproven`` when the median
+    does and a part of the interval does not.
     """
     if figure.value is None:
         return Criterion(what, basis, Health.UNKNOWN, reason=figure.reason)
-    bounds = (*figure.interval, least, most)
-    health = Health.OK if _keeps(*bounds) else breach if _breaks(*bounds) else unproven
+    low, high = figure.interval
+    if _keeps(figure.value, figure.value, least, most):
+        health = Health.OK
+    else:
+        health = unproven if _keeps(low, high, least, most) else breach
     return Criterion(
         what=what,
         basis=basis,
@@ -97,10 +101,5 @@ def times(figure: Measurement, factor: float, unit: str = "") -> Measurement:
 
 
 def _keeps(low: float, high: float, least: float | None, most: float | None) -> bool:
-    """Tell whether a whole interval keeps a bound."""
-    return (least is None or least <= low) and (most is None or high <= most)
-
-
-def _breaks(low: float, high: float, least: float | None, most: float | None) -> bool:
-    """Tell whether a whole interval breaks a bound."""
-    return (least is not None and high < least) or (most is not None and low > most)
+    """Tell whether any of an interval keeps a bound."""
+    return (least is None or least <= high) and (most is None or low <= most)
