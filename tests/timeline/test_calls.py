@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tailwave.timeline.calls import Call, classify, classify_all, direction, is_pageable
+from tailwave.timeline.calls import (
+    Call,
+    classify,
+    classify_all,
+    direction,
+    is_pageable,
+    is_synchronous_copy,
+)
 
 
 @pytest.mark.parametrize(
@@ -113,3 +120,24 @@ def test_a_copy_says_whether_it_is_pageable() -> None:
     """A copy with one side in ordinary memory says so; others do not."""
     assert is_pageable("Memcpy HtoD (Pageable -> Device)")
     assert not is_pageable("Memcpy HtoD (Pinned -> Device)")
+
+
+@pytest.mark.parametrize(
+    ("name", "holds"),
+    [
+        ("cudaMemcpy", True),
+        ("cudaMemcpy2D", True),
+        ("cuMemcpyDtoH_v2", True),
+        ("hipMemcpy", True),
+        ("hipMemcpyWithStream", True),
+        ("cudaMemcpyAsync", False),
+        ("cudaMemcpy2DAsync", False),
+        ("cuMemcpyDtoHAsync_v2", False),
+        ("hipMemcpyAsync", False),
+        ("cudaMemcpyPeer", False),
+        ("cudaMemset", False),
+    ],
+)
+def test_a_copy_call_says_whether_it_waits(name: str, *, holds: bool) -> None:
+    """A copy call without Async in its name returns when the copy is done, peers excepted."""
+    assert is_synchronous_copy(name) == holds

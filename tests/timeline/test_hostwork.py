@@ -117,6 +117,14 @@ def test_a_sizeable_pageable_copy_holds_the_host(
     assert lost(launches(trace, 320).build()) == kind
 
 
+@pytest.mark.parametrize("name", ["cudaMemcpy", "hipMemcpyWithStream"])
+def test_a_synchronous_copy_of_a_value_is_a_wait(name: str) -> None:
+    """A few bytes fetched without Async: the host waits for all that the GPU has yet to do."""
+    trace = launches(Trace().step(0, 500), 0)
+    trace.launch(110, 310, copy(PAGEABLE_DTOH, 305, 306, size=8), call=name)
+    assert lost(launches(trace, 320).build()) == [(110, 310, Activity.SYNC)]
+
+
 def test_a_long_pause_is_starvation() -> None:
     """A pause of half a millisecond and ten times the usual one is not the interpreter's."""
     trace = launches(launches(Trace().step(0, 1000), 0), 800)
@@ -197,6 +205,16 @@ def paused(every: int) -> Timeline:
 def test_an_input_pipeline_stalls_at_few_places() -> None:
     """A pause of milliseconds after each twenty launches is starvation."""
     assert {kind for _, _, kind in lost(paused(every=20))} == {Activity.STARVED}
+
+
+def test_steps_of_few_calls_have_few_places_to_stall_at() -> None:
+    """A step of two graph launches with milliseconds of scheduling between them is starved."""
+    trace = Trace()
+    for number in range(4):
+        trace.at(5000 * number).step(0, 5000, number)
+        trace.launch(2000, 2010, kernel("a", 2020, 2100), call="cudaGraphLaunch")
+        trace.launch(4000, 4010, kernel("b", 4020, 4100), call="cudaGraphLaunch")
+    assert {kind for _, _, kind in lost(trace.build())} == {Activity.STARVED}
 
 
 def test_a_contended_lock_stalls_at_every_place() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwave.timeline.steps import AFTER, BEFORE, find_steps, gpu_busy, kernel_period, summarise
+from tailwave.timeline.steps import AFTER, BEFORE, find_steps, gpu_busy, kernel_periods, summarise
 from tests.builders import H200, Trace, kernel, steps
 
 
@@ -165,6 +165,40 @@ def test_a_kernel_period_begins_where_the_host_pauses() -> None:
     assert found.host_start.tolist() == [100_000 * (1 + number) for number in range(8)]
 
 
+def test_requests_of_any_length_have_no_period() -> None:
+    """Kernels that alternate within requests, with pauses between these, repeat without steps."""
+    trace = Trace()
+    for number, count in enumerate((5, 9, 3, 11, 7, 6)):
+        for index in range(2 * count):
+            at = 2000 * number + 8 * index
+            trace.launch(at, at + 4, kernel("ab"[index % 2], at + 5, at + 8))
+    assert find_steps(trace.build()).by == "whole trace"
+
+
+def test_a_slow_first_period_is_a_period() -> None:
+    """A first step that loads its kernels takes long, and the others are steps all the same."""
+    trace = Trace()
+    for number in range(5):
+        trace.at(1000 + 100 * number if number else 0)
+        for index, name in enumerate(("a", "b", "c")):
+            trace.launch(10 * index, 10 * index + 5, kernel(name, 10 * index + 6, 10 * index + 9))
+    assert find_steps(trace.build()).by == "kernel period"
+
+
+def test_layers_that_repeat_within_an_uneven_step_are_no_steps() -> None:
+    """Where layers repeat but something long comes between, the longer period is the step."""
+    trace = Trace()
+    for number in range(8):
+        trace.at(2000 * number)
+        for index in range(80):
+            trace.launch(
+                5 * index, 5 * index + 4, kernel("ab"[index % 2], 5 * index + 5, 5 * index + 9)
+            )
+        trace.launch(1000, 1004, kernel("head", 1005, 1500))
+        trace.launch(1500, 1504, kernel("loss", 1505, 1700))
+    assert len(find_steps(trace.build())) in (7, 8)
+
+
 def test_a_kernel_period_is_that_of_one_device() -> None:
     """Two GPUs served by turns do not hide the period of either."""
     trace = Trace()
@@ -183,15 +217,15 @@ def test_a_period_survives_some_noise() -> None:
     """One kernel in fifty that differs (a logging step, say) does not break the period."""
     codes = np.tile(np.arange(10), 10)
     codes[57] = 99
-    assert kernel_period(codes) == 10
+    assert next(kernel_periods(codes)) == 10
 
 
 def test_a_sequence_without_order_has_no_period() -> None:
     """Names that never repeat in order give no period, nor does one name alone."""
-    assert kernel_period(np.arange(50)) is None
-    assert kernel_period(np.zeros(50, dtype=np.int64)) is None
-    assert kernel_period(np.random.default_rng(1).integers(0, 10, 200)) is None
-    assert kernel_period(np.zeros(0, dtype=np.int64)) is None
+    assert list(kernel_periods(np.arange(50))) == []
+    assert list(kernel_periods(np.zeros(50, dtype=np.int64))) == []
+    assert list(kernel_periods(np.random.default_rng(1).integers(0, 10, 200))) == []
+    assert list(kernel_periods(np.zeros(0, dtype=np.int64))) == []
 
 
 def test_a_recording_without_repetition_is_one_step() -> None:

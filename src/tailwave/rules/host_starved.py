@@ -7,9 +7,10 @@ What it means:
 
 How it is found:
     The issuing thread is in no operator and no runtime call for at least half a millisecond and
-    ten times its usual pause between calls, or it is in an operator of 0.1 ms or more that issues
-    nothing, or within the framework's data loader. That lost time is charged to the idle gaps
-    that follow. Shorter pauses are the interpreter's own and belong to launch-bound.
+    ten times its usual pause between calls, or for a whole millisecond, or it is in an operator
+    of 0.1 ms or more that issues nothing, or within the framework's data loader. That lost time
+    is charged to the idle gaps that follow. Shorter pauses are the interpreter's own and belong
+    to launch-bound.
 
 What cures it:
     prefetch: DataLoader(num_workers=..., pin_memory=True, prefetch_factor=...), preparing the

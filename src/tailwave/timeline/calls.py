@@ -36,6 +36,7 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
         r"(Malloc|Free|(Mem)?Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
     ),
 )
+_SYNCHRONOUS_COPY = re.compile(r"^(cuda|cu|hip)Memcpy(?!.*(Async|Peer))")
 _COMPILED = tuple(
     (call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS
 )
@@ -52,6 +53,11 @@ def classify(name: str) -> Call:
 def classify_all(names: Sequence[str]) -> Bytes:
     """Classify every name; the result is indexed by name code."""
     return np.array([classify(name) for name in names], dtype=np.uint8)
+
+
+def is_synchronous_copy(name: str) -> bool:
+    """Tell whether a copy call returns only when the copy is done (hipMemcpyWithStream does)."""
+    return _SYNCHRONOUS_COPY.match(name) is not None
 
 
 # A copy of at least this many bytes takes its time for the bytes; a smaller one fetches a value,

@@ -13,16 +13,24 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, Flags, GpuKind, HostKind, Ints, Timeline
-from tailwave.timeline.calls import SIZEABLE_COPY, Call, classify_all, is_pageable
+from tailwave.timeline.calls import (
+    SIZEABLE_COPY,
+    Call,
+    classify_all,
+    is_pageable,
+    is_synchronous_copy,
+)
 from tailwave.timeline.intervals import union
 from tailwave.timeline.lanes import Lane
 from tailwave.timeline.steps import Steps
 
 # A pause between calls is starvation when it is this long (ns) and this many times the usual
 # pause; shorter ones are the interpreter's own work between two operators, which is part of
-# what issuing costs.
+# what issuing costs. A pause of a millisecond is starvation in any case: where a step has few
+# calls, the usual pause is no measure.
 _STARVED_NS = 500_000
 _STARVED_TIMES = 10.0
+_LONG_PAUSE_NS = 1_000_000
 # How far back (operators) the preparation of a wait is looked for.
 _PREPARATION = 16
 # An operator that launches nothing is preprocessing when it is this long; shorter ones (views,
@@ -35,7 +43,8 @@ _STRETCHED_TIMES = 10.0
 # Pauses are the interpreter's fault, not the input pipeline's, when they are this frequent:
 # an input pipeline stalls at one place of a step, a contended lock at every place.
 _EVERYWHERE = 0.1
-_LONG_PAUSE_NS = 1_000_000
+# A step of few calls (one graph launch, say) has few places; so many long pauses are not many.
+_EVERYWHERE_LEAST = 4
 # Python's own work inside these annotations (gathering parameters, say) issues the step.
 _ISSUING_ANNOTATION = "Optimizer."
 # The framework's data loader marks its own time, however short.
@@ -165,7 +174,8 @@ def _pauses(work: HostWork) -> Flags:
     """Tell which pauses are too long to be the interpreter's own."""
     length = work.end - work.start
     usual = np.median(length[work.pause]) if work.pause.any() else 0.0
-    return np.asarray(work.pause & (length > max(_STARVED_NS, _STARVED_TIMES * usual)), dtype=bool)
+    long = float(np.clip(_STARVED_TIMES * usual, _STARVED_NS, _LONG_PAUSE_NS))
+    return np.asarray(work.pause & (length > long), dtype=bool)
 
 
 def _tops(timeline: Timeline, lane: Lane) -> _Spans:
@@ -175,8 +185,10 @@ def _tops(timeline: Timeline, lane: Lane) -> _Spans:
     mine = np.isin(host.thread, lane.threads)
     runtime = np.flatnonzero(mine & (host.kind == HostKind.RUNTIME))
     kind = calls[host.name[runtime]]
-    holding = runtime[np.isin(kind, (Call.WAIT, Call.ALLOCATE))]
+    synchronous = np.array([is_synchronous_copy(name) for name in timeline.names], dtype=bool)
+    waiting = np.isin(kind, (Call.WAIT, Call.ALLOCATE)) | synchronous[host.name[runtime]]
     pageable = _held_by_copy(timeline, runtime[kind == Call.COPY])
+    holding = np.setdiff1d(runtime[waiting], pageable)
     spans: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
     enclosing = _Enclosing(timeline, mine)
     copied = np.sort(host.start[pageable]) if len(pageable) else np.zeros(0, dtype=np.int64)
@@ -270,7 +282,7 @@ def _stretch(timeline: Timeline, work: HostWork, step_start: Ints, comparable: F
     if len(step_start) > 1:
         # What is long at the same place of every step is long by nature, not by contention.
         usual = np.maximum(usual, _shortest_at_same_place(work, piece, length, step_start))
-    if _pauses_are_everywhere(work):
+    if _pauses_are_everywhere(work, len(step_start)):
         usual = np.where(work.pause, np.percentile(length[work.pause], 10), usual)
     elif len(step_start) == 1:
         # A lone pause of a lone step may well be at the same place of every step.
@@ -282,9 +294,10 @@ def _stretch(timeline: Timeline, work: HostWork, step_start: Ints, comparable: F
     return HostWork(work.start, work.end, activity, work.row, work.pause)
 
 
-def _pauses_are_everywhere(work: HostWork) -> bool:
-    length = (work.end - work.start)[work.pause]
-    return len(length) > 0 and float(np.mean(length > _LONG_PAUSE_NS)) > _EVERYWHERE
+def _pauses_are_everywhere(work: HostWork, steps: int) -> bool:
+    long = (work.end - work.start)[work.pause] > _LONG_PAUSE_NS
+    least = max(_EVERYWHERE * len(long), _EVERYWHERE_LEAST * steps)
+    return float(long.sum()) > least
 
 
 def _piece(timeline: Timeline, work: HostWork) -> Ints:

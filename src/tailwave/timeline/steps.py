@@ -9,6 +9,7 @@ completion to the next, so the steps of a recording tile it without gap or overl
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 import numpy as np
@@ -24,6 +25,8 @@ _ANNOTATION_COVER = 0.5
 # Two periods of a kernel sequence count as equal when this share of their names agree.
 _PERIOD_MATCH = 0.95
 _LONGEST_PERIOD_TRIES = 64
+# Periods are steps when those of the usual length explain at least this share of the time.
+_EVEN_SHARE = 0.5
 # From so many times on, something repeats.
 _REPEATS = 2
 # Annotations may overlap by the recorder's rounding (ns).
@@ -167,31 +170,40 @@ def _bounds(timeline: Timeline, wanted: np.ndarray, by: str) -> _Bounds | None:
 
 
 def _by_kernel_period(timeline: Timeline, device: int | None) -> _Bounds | None:
-    """Find the shortest period of the kernel sequence, in order of launch."""
+    """Find the shortest even period of the kernel sequence, in order of launch."""
     gpu, host = timeline.gpu, timeline.host
     rows = np.flatnonzero((gpu.launch >= 0) & _on(timeline, device))
     rows = rows[np.lexsort((gpu.start[rows], host.start[gpu.launch[rows]]))]
-    codes = gpu.name[rows]
-    period = kernel_period(codes)
-    if period is None:
-        return None
-    issue = host.start[gpu.launch[rows]]
+    launch = gpu.launch[rows]
+    for period in kernel_periods(gpu.name[rows]):
+        start, end = _periods(host.start[launch], int(host.end[launch[-1]]), period)
+        if len(start) >= _REPEATS and (np.diff(start) > 0).all() and _is_even(end - start):
+            names = tuple(f"period {i}" for i in range(len(start)))
+            return _Bounds("kernel period", names, start, end)
+    return None
+
+
+def _periods(issue: Ints, last: int, period: int) -> tuple[Ints, Ints]:
+    """Host bounds of the whole periods of a launch sequence, which was over at ``last``."""
     phase = _phase(issue, period)
-    first = np.arange(phase, len(rows), period)
-    start = issue[first]
+    start = issue[phase::period]
     # The sequence is cut after its last whole period; what follows is the beginning of another.
-    if len(first) * period + phase > len(rows):
-        start, last = start[:-1], int(start[-1])
-    else:
-        last = int(host.end[gpu.launch[rows[-1]]])
-    if len(start) < _REPEATS or (np.diff(start) <= 0).any():
-        return None
-    end = np.append(start[1:], last)
-    return _Bounds("kernel period", tuple(f"period {i}" for i in range(len(start))), start, end)
+    if len(start) * period + phase > len(issue):
+        return start[:-1], start[1:]
+    return start, np.append(start[1:], last)
 
 
-def kernel_period(codes: np.ndarray) -> int | None:
-    """Return the shortest period of a sequence of kernel names, or None.
+def _is_even(length: Ints) -> bool:
+    """Tell whether periods of the usual length explain most of the time, but for the longest one.
+
+    Kernels may repeat without being steps: requests of any length, with pauses of any length.
+    """
+    explained = float(np.median(length)) * (len(length) - 1)
+    return explained >= _EVEN_SHARE * float(length.sum() - length.max())
+
+
+def kernel_periods(codes: np.ndarray) -> Iterator[int]:
+    """Yield the periods of a sequence of kernel names, the shortest first.
 
     The candidates are the distances between occurrences of the rarest repeated names, for a
     step's rare kernels (loss, optimiser) occur once in it.
@@ -204,8 +216,7 @@ def kernel_period(codes: np.ndarray) -> int | None:
         if _REPEATS <= period <= len(codes) // 2:
             agree = np.mean(codes[:-period] == codes[period:])
             if agree >= _PERIOD_MATCH:
-                return period
-    return None
+                yield period
 
 
 def _phase(issue: Ints, period: int) -> int:
