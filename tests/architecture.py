@@ -85,7 +85,15 @@ FAMILIES = (
         "cli",
         imports=None,
         registry="COMMANDS",
-        support=("check_progress", "checking", "console", "printing", "reading", "referencing"),
+        support=(
+            "check_progress",
+            "checking",
+            "console",
+            "judging",
+            "printing",
+            "reading",
+            "referencing",
+        ),
     ),
 )
 BY_NAME = {family.name: family for family in FAMILIES}

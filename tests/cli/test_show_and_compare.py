@@ -11,7 +11,7 @@ import pytest
 from tailwave.cli import run
 from tailwave.session import load, save
 from tests.measured import figure, session
-from tests.reports.checks import NARROW
+from tests.reports.checks import NARROW, NO_DEVICE
 
 SAVED = Path(__file__).parents[1] / "data" / "sessions" / "v1.json"
 
@@ -37,6 +37,24 @@ def test_show_with_figures_and_maps(capsys: pytest.CaptureFixture[str]) -> None:
     assert "\nEvery figure (simulated)\n" in out
     assert "\nThe die: mean L2 latency of each SM (simulated)\n" in out
     assert max(len(line) for line in out.splitlines()) <= 80
+
+
+def test_show_judges_anew(narrow: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --judge the verdicts are those of now, on the links that were measured."""
+    assert run(["show", str(narrow), "--judge", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [v["link"] for v in document["verdicts"]] == ["launch", "copy", "isolation"]
+    assert {v["link"]: v["health"] for v in document["verdicts"]}["copy"] == "warning"
+
+
+def test_a_session_without_a_device_is_not_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A check that found no device is shown as it was."""
+    path = tmp_path / "none.json"
+    save(NO_DEVICE, path)
+    assert run(["show", str(path), "--judge"]) == 0
+    assert capsys.readouterr().out == "UNKNOWN: There is no CUDA driver here.\n"
 
 
 def test_show_writes_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

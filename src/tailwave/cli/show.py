@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), metavar="SESSION")
+@click.option("--judge", is_flag=True, help="Judge the figures anew, by the reference of now.")
 @click.option("--figures", is_flag=True, help="Also list every figure that was measured.")
 @click.option("--maps", is_flag=True, help="Also draw the die map and the latency matrix.")
 @click.option(
@@ -24,19 +25,28 @@ if TYPE_CHECKING:
     help="Write the die map and the latency matrix as PNG files.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1).")
-def command(file: Path, *, figures: bool, maps: bool, png: Path | None, as_json: bool) -> None:
+def command(  # noqa: PLR0913 - one parameter an option
+    file: Path, *, judge: bool, figures: bool, maps: bool, png: Path | None, as_json: bool
+) -> None:
     """Render a saved session.
 
     SESSION is a file that `tailwave check -o FILE` wrote, also one of an older tailwave.
     """
     from tailwave.session import load  # noqa: PLC0415 - msgspec is not needed for --help
 
-    session = load(file)
+    session = _judged(load(file)) if judge else load(file)
     print_session(session, as_json=as_json)
     if not as_json:
         _print_more(session, figures=figures, maps=maps)
     if png is not None:
         _save_pictures(session, png)
+
+
+def _judged(session: Session) -> Session:
+    """Judge a session's figures again; without a device there is nothing to judge."""
+    from tailwave.cli.judging import judged  # noqa: PLC0415 - wanted with --judge only
+
+    return session if session.device is None else judged(session, session.device)
 
 
 def _print_more(session: Session, *, figures: bool, maps: bool) -> None:
