@@ -62,14 +62,16 @@ def test_fingerprints_alone_give_groups() -> None:
 def test_cpcs_show_where_each_gpc_falls_apart() -> None:
     """Groups within every GPC, each of its own pattern, are CPCs."""
     rng = np.random.default_rng(3)
-    rows = fingerprints(noise=0.3)
-    halves = {sm: half for gpc in GPCS for half in (gpc[:4], gpc[4:]) for sm in half}
-    patterns = {half: rng.normal(0, 2, LINES) for half in set(halves.values())}
-    rows += np.array([patterns[halves[sm]] for sm in SMS])
-    die = draw(SMS, {2: PAIRS, 4: FOURS}, rows)
-    expected = {half: {die.place(sm).cpc for sm in half} for half in set(halves.values())}
-    assert all(len(cpcs) == 1 for cpcs in expected.values())
-    assert len({cpc for cpcs in expected.values() for cpc in cpcs}) == 6
+    sms = tuple(range(32))
+    halves = [tuple(range(start, start + 8)) for start in range(0, 32, 8)]
+    patterns = [pattern for _ in halves for pattern in [rng.normal(0, 3, LINES)] for _ in range(8)]
+    pairs = [(sm, sm + 1) for sm in sms[::2]]
+    gpcs = [sms[:16], sms[16:]]
+    die = draw(
+        sms, {2: pairs, 16: gpcs}, 300 + np.array(patterns) + rng.normal(0, 0.3, (32, LINES))
+    )
+    assert die.gpcs == tuple(gpcs)
+    assert [place.cpc for place in die.places] == [sm // 8 for sm in sms]
 
 
 def test_cpcs_that_do_not_show_are_unknown() -> None:

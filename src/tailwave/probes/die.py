@@ -3,16 +3,15 @@
 Two kinds of evidence are joined. A thread-block cluster never leaves its GPC, so SMs that were
 seen in one cluster share a GPC, and chains of such pairs make groups. Full clusters never reach
 the spare TPCs of larger GPCs; these are placed by their latency fingerprint, the row of cycles
-from the SM to many L2 lines. SMs in like places of the die have like rows, however far from L2
-they are on average, so the distance of two SMs is the standard deviation of the difference of
-their rows: 0.35 cycles within a GPC and 0.6 to 1.0 between the most alike of two GPCs on an H200,
-where Pearson's r is above 0.99 for both.
+from a TPC (the mean of its SMs) to many L2 lines. TPCs in like places of the die have like rows,
+however far from L2 they are on average, so the distance of two is the standard deviation of the
+difference of their rows. On an H200 that is 0.2 to 0.6 cycles within a CPC, 0.6 to 1.5 between the
+most alike CPCs of two GPCs, and more else; Pearson's r is above 0.99 in both of the first cases.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
@@ -24,11 +23,9 @@ from tailwave.probes.groups import components, linked
 
 Clusters: TypeAlias = Mapping[int, Sequence[tuple[int, ...]]]
 
-# Fewer SMs than this are one TPC, of which a cluster does not tell the GPC.
-_LEAST_GROUP = 4
 _TPC = 2
-# Rows of one CPC differ by noise; those of two by several times that.
-_CPC_GAP = 3.0
+# Rows of one CPC differ by noise (0.2 to 0.6 cycles on an H200), those of two by more (4 to 10).
+_CPC_GAP = 2.0
 # Distances below this (cycles) are equal: latencies are whole cycles.
 RESOLUTION = 0.2
 _UNSURE = 0.5
@@ -77,17 +74,38 @@ class Die(msgspec.Struct, frozen=True):
 
 def draw(sms: Sequence[int], clusters: Clusters, latencies: Floats) -> Die:
     """Join the clusters seen of each size with the latency rows (one per SM, in order)."""
-    far = distances(latencies)
-    tpcs = _tpcs(sms, clusters)
-    rows_of = [[j for j, tpc in enumerate(tpcs) if tpc == own] for own in tpcs]
-    known = dict(_labelled(_seeds(sms, clusters) or linked(far)[0]))
-    gpcs = known | _placed(known, far, rows_of)
+    tpc_of = _tpcs(sms, clusters)
+    far = distances(_by_tpc(tpc_of, latencies))
+    seeds = _seeds(sms, clusters, tpc_of)
+    known = _labelled(seeds or linked(far)[0])
+    gpcs = known | _placed(known, far)
     cpcs = _cpcs(gpcs, far)
-    near = [_nearness(rows_of[i], gpcs, far) for i in range(len(sms))]
-    by_clusters = known if clusters else {}
     lines = latencies.shape[1]
-    sure = [_confidence(near[i], gpcs[i], lines, seen=i in by_clusters) for i in range(len(sms))]
-    return Die(tuple(Place(sm, tpcs[i], gpcs[i], cpcs.get(i), sure[i]) for i, sm in enumerate(sms)))
+    seen = {tpc for group in seeds for tpc in group}
+    sure = {tpc: _confidence(tpc, gpcs, far, lines, seen=tpc in seen) for tpc in gpcs}
+    places = (
+        Place(sm, tpc, gpcs[tpc], cpcs.get(tpc), sure[tpc])
+        for sm, tpc in zip(sms, tpc_of, strict=True)
+    )
+    return Die(tuple(places))
+
+
+def _tpcs(sms: Sequence[int], clusters: Clusters) -> list[int]:
+    """Number the TPC of each SM: by clusters of two, else of the neighbours 2k and 2k + 1."""
+    partners: dict[int, set[int]] = {}
+    for one, other in clusters.get(_TPC, ()):
+        partners.setdefault(one, set()).add(other)
+        partners.setdefault(other, set()).add(one)
+    twins = {sm: next(iter(seen)) for sm, seen in partners.items() if len(seen) == 1}
+    firsts = [min(sm, twins.get(sm, sm ^ 1)) for sm in sms]
+    number = {first: tpc for tpc, first in enumerate(sorted(set(firsts)))}
+    return [number[first] for first in firsts]
+
+
+def _by_tpc(tpc_of: Sequence[int], latencies: Floats) -> Floats:
+    """Return the mean row of each TPC's SMs: some lines favour the one, and some the other."""
+    labels = np.asarray(tpc_of)
+    return np.array([latencies[labels == tpc].mean(axis=0) for tpc in range(labels.max() + 1)])
 
 
 def distances(latencies: Floats) -> Floats:
@@ -103,55 +121,42 @@ def distances(latencies: Floats) -> Floats:
     return found
 
 
-def _seeds(sms: Sequence[int], clusters: Clusters) -> list[list[int]]:
-    """Return the groups that clusters join, by row; pairs are left out."""
-    row = {sm: i for i, sm in enumerate(sms)}
-    joined = [[row[sm] for sm in group] for seen in clusters.values() for group in seen]
-    return [group for group in components(len(sms), joined) if len(group) >= _LEAST_GROUP]
+def _seeds(sms: Sequence[int], clusters: Clusters, tpc_of: Sequence[int]) -> list[list[int]]:
+    """Return the TPCs that clusters join; those that are joined to none are left out."""
+    tpc = dict(zip(sms, tpc_of, strict=True))
+    joined = [[tpc[sm] for sm in group] for seen in clusters.values() for group in seen]
+    return [group for group in components(max(tpc_of) + 1, joined) if len(group) > 1]
 
 
-def _labelled(groups: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
-    """Number groups by their first SM."""
+def _labelled(groups: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Number groups by their first member."""
     ordered = sorted(groups, key=min)
-    return [(member, label) for label, group in enumerate(ordered) for member in group]
+    return {member: label for label, group in enumerate(ordered) for member in group}
 
 
-def _twins(sms: Sequence[int], clusters: Clusters) -> dict[int, int]:
-    """Return the row of the SM that each SM shares its TPC with, where clusters of two tell."""
-    row = {sm: i for i, sm in enumerate(sms)}
-    partners: dict[int, Counter[int]] = {}
-    for one, other in clusters.get(_TPC, ()):
-        partners.setdefault(row[one], Counter())[row[other]] += 1
-        partners.setdefault(row[other], Counter())[row[one]] += 1
-    only = {i: next(iter(seen)) for i, seen in partners.items() if len(seen) == 1}
-    return {i: other for i, other in only.items() if only.get(other) == i}
+def _placed(known: Mapping[int, int], far: Floats) -> dict[int, int]:
+    """Give each TPC without a group the group that is nearest."""
+    spare = sorted(set(range(len(far))) - set(known))
+    near = {tpc: _nearness(tpc, known, far) for tpc in spare}
+    return {tpc: min(groups, key=groups.__getitem__) for tpc, groups in near.items()}
 
 
-def _placed(known: dict[int, int], far: Floats, rows_of: list[list[int]]) -> dict[int, int]:
-    """Give each SM without a group that of the group nearest to its TPC."""
-    placed = {}
-    for i in sorted(set(range(len(far))) - set(known)):
-        near = _nearness(rows_of[i], known, far)
-        placed[i] = min(near, key=near.__getitem__)
-    return placed
-
-
-def _nearness(rows: Sequence[int], gpcs: Mapping[int, int], far: Floats) -> dict[int, float]:
-    """Return the distance from some rows to the nearest other member of each group."""
+def _nearness(tpc: int, gpcs: Mapping[int, int], far: Floats) -> dict[int, float]:
+    """Return the distance from a TPC to the nearest other member of each group."""
     near: dict[int, float] = {}
     for member, label in gpcs.items():
-        if member not in rows:
-            distance = float(far[rows, member].mean())
-            near[label] = min(distance, near.get(label, math.inf))
+        if member != tpc:
+            near[label] = min(float(far[tpc, member]), near.get(label, math.inf))
     return near
 
 
-def _confidence(near: dict[int, float], own: int, lines: int, *, seen: bool) -> float:
+def _confidence(tpc: int, gpcs: Mapping[int, int], far: Floats, lines: int, *, seen: bool) -> float:
     """Return how sure a place is; ``seen`` tells that clusters gave it."""
+    near = _nearness(tpc, gpcs, far)
     first, *others = sorted(near, key=near.__getitem__)
     if seen:
-        return 1.0 if first == own else _UNSURE
-    if not others or first != own:
+        return 1.0 if first == gpcs[tpc] else _UNSURE
+    if not others or first != gpcs[tpc]:
         return _UNSURE
     return nearer(near[first], near[others[0]], lines)
 
@@ -166,22 +171,13 @@ def nearer(first: float, second: float, lines: int) -> float:
     return math.erf((second - first) / error / math.sqrt(2)) if error else 0.0
 
 
-def _tpcs(sms: Sequence[int], clusters: Clusters) -> list[int]:
-    """Number the TPCs: twins by clusters of two, else the neighbours 2k and 2k + 1."""
-    twins = _twins(sms, clusters)
-    row = {sm: i for i, sm in enumerate(sms)}
-    first = [min(i, twins.get(i, row.get(sm & ~1, i))) for i, sm in enumerate(sms)]
-    number = {row: label for label, row in enumerate(sorted(set(first)))}
-    return [number[row] for row in first]
-
-
 def _cpcs(gpcs: Mapping[int, int], far: Floats) -> dict[int, int]:
     """Split GPCs where their fingerprints fall apart; {} unless every GPC does."""
     found: list[list[int]] = []
     for label in sorted(set(gpcs.values())):
-        rows = [i for i in sorted(gpcs) if gpcs[i] == label]
-        groups, gap = linked(far[np.ix_(rows, rows)])
+        tpcs = [tpc for tpc in sorted(gpcs) if gpcs[tpc] == label]
+        groups, gap = linked(far[np.ix_(tpcs, tpcs)])
         if gap < _CPC_GAP:
             return {}
-        found += [[rows[j] for j in group] for group in groups]
-    return dict(_labelled(found))
+        found += [[tpcs[i] for i in group] for group in groups]
+    return _labelled(found)

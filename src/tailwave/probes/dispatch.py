@@ -27,13 +27,11 @@ from tailwave.probes.parts import Part, Probe, Results
 from tailwave.stats import slope
 
 _GRIDS = (65_536, 131_072, 262_144, 524_288, 1_048_576)
-_GRIDS_QUICK = (65_536, 131_072, 262_144)
 _WAVES = 16
 _CTA_CYCLES = 8_000
 
 
 def _rate(lab: Lab) -> Results:
-    grids = _GRIDS_QUICK if lab.bench.quick else _GRIDS
     figures = (
         Figure("dispatch.ns_per_cta", "ns", headline=True),
         Figure("dispatch.ctas_per_clock", "CTA/clk"),
@@ -42,9 +40,9 @@ def _rate(lab: Lab) -> Results:
     )
 
     def sample() -> tuple[float, ...]:
-        times = [_grid_ns(lab, grid) for grid in grids]
-        start, per_cta, fit = slope(grids, times)
-        off = max(abs(t / (start + per_cta * g) - 1) for g, t in zip(grids, times, strict=True))
+        times = [_grid_ns(lab, grid) for grid in _GRIDS]
+        start, per_cta, fit = slope(_GRIDS, times)
+        off = max(abs(t / (start + per_cta * g) - 1) for g, t in zip(_GRIDS, times, strict=True))
         if per_cta <= 0:
             raise DeviceFailedError("Larger grids took no longer: the grids did not run.")
         return per_cta, 1000 / (per_cta * lab.bench.clock_mhz()), fit, off

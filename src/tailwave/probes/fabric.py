@@ -3,9 +3,10 @@
 The article's arbiter test (ARB) made real: its kernel never left one SM, and the counters it names
 do not exist. Here chosen SMs stream L2-resident data with 16-byte accesses that bypass L1:
 
-- ``fabric.single_sm``: bytes per clock of one SM alone (``op`` read or write). An SM's port to the
-  fabric takes 64 bytes per clock; unless one SM comes near that, contention cannot be told from a
-  kernel that asks for too little, and the speed-ups below mean nothing.
+- ``fabric.single_sm``: bytes per clock of one SM alone (``op`` read or write). It has to be the
+  SM's own ceiling, or contention cannot be told from a kernel that asks for too little and the
+  speed-ups below mean nothing. With 128 KiB of reads in flight, several times what latency needs,
+  nothing but its port holds an SM back: 92 bytes per clock on an H200, and 32 for writes.
 - ``fabric.speedup_tpc``, ``_gpc``, ``_spread``, ``_chip``: bandwidth of both SMs of a TPC, of
   ``sms`` SMs of one GPC, of as many over all GPCs, and of all SMs, over that of one SM alone. As
   many as SMs is no contention; ``_gpc`` below ``_spread`` is what the GPC's own port costs.
@@ -13,8 +14,8 @@ do not exist. Here chosen SMs stream L2-resident data with 16-byte accesses that
 - ``fabric.loaded_latency``: cycles of a dependent read from one SM while ``aggressors`` others
   stream, ``where`` in its own GPC or in others; ``quantile`` p50 and p99 of some thousand reads.
 - ``fabric.same_line_atomics``: thread-level atomic additions per nanosecond (G/s) of all SMs, their
-  addresses ``stride`` bytes apart by SM: 0 is one word for all. The hardware joins the 32 of a
-  warp, so the requests to L2 are 1/32 of this.
+  addresses ``stride`` bytes apart by SM: 0 is one word for all. Every thread adds another number;
+  where all add the same, the compiler joins a warp's into one, and 32 times as many get through.
 """
 
 from __future__ import annotations

@@ -28,10 +28,12 @@ _KERNELS = 2
 _VICTIM_CTAS = 16
 _VICTIM_CYCLES = 4_000
 _RUNS = 100
-_SAMPLES = 4
+_SAMPLES = 8
 _TENANT_WAVES = 2
 _TENANT_CYCLES = 40_000
+_TENANT_PERIOD_NS = 40_000  # what two waves of so many cycles take at 2 GHz
 _TENANT_THREADS = 1024
+_GOLDEN = 0.6180339887
 _TENANT_QUEUE = 6
 _TENANT_QUEUE_MOST = 512
 _PARTITION_SHARE = 4
@@ -47,12 +49,14 @@ class _Tenant:
         self._lab = lab
         self._stream = stream
         self._kernel = Launch("hog", out.words, _TENANT_THREADS, (out, _TENANT_CYCLES), -1)
+        self._out = out
         self._queue = _TENANT_QUEUE
+        self._phase = 0.0
 
     def outlast(self, victim: Callable[[], None]) -> float:
         """Time the victim beside kernels enough to last longer than it (us)."""
         while self._queue <= _TENANT_QUEUE_MOST:
-            self._launch()
+            self._launch_out_of_phase()
             time = self._lab.timed_us(victim)
             if self._lab.timed_us(self._wait) > time / self._queue:
                 return time
@@ -63,12 +67,22 @@ class _Tenant:
         """Return how long the queue takes with no one beside it (us)."""
 
         def work() -> None:
-            self._launch()
+            self._queue_up()
             self._wait()
 
         return self._lab.timed_us(work)
 
-    def _launch(self) -> None:
+    def _launch_out_of_phase(self) -> None:
+        """Queue the kernels, each time at another phase to the victim.
+
+        Steps of the golden ratio fill the period of a kernel evenly, however many there are.
+        """
+        self._phase = (self._phase + _GOLDEN) % 1
+        wait_ns = int(self._phase * _TENANT_PERIOD_NS)
+        self._lab.device.launch(self._stream, Launch("spin", 1, 32, (self._out, wait_ns)))
+        self._queue_up()
+
+    def _queue_up(self) -> None:
         for _ in range(self._queue):
             self._lab.device.launch(self._stream, self._kernel)
 
@@ -132,19 +146,17 @@ def _graph(lab: Lab) -> Results:
 
 def _partition(lab: Lab) -> Results:
     lab.need(Feature.PARTITION)
-    with _tenant(lab, lab.stream) as whole:
-        alone = whole.busy_us()
     with lab.device.partition([lab.sm_count // _PARTITION_SHARE]) as (own, *_, others):
         parameters: dict[str, float | int | str] = {"sms": own.sm_count}
         with _tenant(lab, others) as tenant, _victim(lab, own) as victim:
             yield from _quantiles(
                 lab, "partition", lambda: tenant.outlast(victim), parameters=parameters
             )
-        with _tenant(lab, others) as tenant:
+        with _tenant(lab, others) as tenant, _tenant(lab, lab.stream) as whole:
             yield lab.bench.measure(
                 "interference.tenant_pays",
                 "ratio",
-                lambda: tenant.busy_us() / alone,
+                lambda: tenant.busy_us() / whole.busy_us(),
                 parameters=parameters,
                 headline=True,
             )

@@ -32,10 +32,10 @@ _SCHEDULERS = 4
 _WARP = 32
 _CTA_WARPS = 32
 _WARPS_PER_SCHEDULER = (1, 2, 4, 8, 16)
-# Each kind's number in the kernel, and iterations that take some ten microseconds.
+# Each kind's number in the kernel, and iterations: so many that starting up is a percent of them.
 _KINDS: Final = {
-    "independent": (0, 2048),
-    "dependent": (1, 2048),
+    "independent": (0, 8192),
+    "dependent": (1, 8192),
     "sleep": (2, 64),
     "barrier": (3, 512),
 }

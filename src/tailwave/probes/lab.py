@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from statistics import median
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from tailwave.probes.die import Die, draw
 from tailwave.probes.measure import Bench
 
 _ATTEMPTS = 5
+_SHORT_RUNS = 20
 _LINE_WORDS = 16  # an L2 line of 128 bytes
 _CLUSTER_SIZES = (2, 4, 8, 16)
 _CLUSTER_LAUNCHES = 40
@@ -74,6 +76,10 @@ class Lab:
         work()
         return (self.device.clock_ns() - start) / 1000
 
+    def typical_us(self, work: Callable[[], None]) -> float:
+        """Return how long the host is typically held by some short work (us): a median of runs."""
+        return median(self.timed_us(work) for _ in range(_SHORT_RUNS))
+
     @property
     def sm_count(self) -> int:
         """SMs that work may use."""
@@ -103,7 +109,7 @@ class Lab:
     @cached_property
     def latencies(self) -> Floats:
         """Least cycles from each SM (row, as in ``sms``) to each of a few hundred L2 lines."""
-        lines, repeats = (128, 24) if self.bench.quick else (256, 64)
+        lines, repeats = (128, 64) if self.bench.quick else (256, 200)
         self.bench.warm_up()
         with self.words(lines * _LINE_WORDS) as data, self.words(lines) as out:
             rows = [self._row(sm, data, out, lines, repeats) for sm in self.sms]

@@ -17,6 +17,7 @@ is several costs, kept apart here, all of an empty kernel:
 from __future__ import annotations
 
 from collections.abc import Callable
+from statistics import median
 
 from tailwave.devices.base import Feature, Graph, Launch
 from tailwave.probes.lab import Lab
@@ -28,6 +29,7 @@ _QUEUE = 128  # below what the driver queues before it holds the host
 _GRAPH_NODES = 1000
 _GRAPH_NODES_QUICK = 250
 _HOST_GRAPH_NODES = 100
+_SHORT_RUNS = 20
 _ARGUMENTS = (1, 16, 32, 64)
 _ARGUMENT_LAUNCHES = 64
 
@@ -39,11 +41,12 @@ def _plain(lab: Lab) -> Results:
         return held / _QUEUE
 
     def back_to_back() -> float:
-        return (_finished_us(lab, _QUEUE) - _finished_us(lab, 1)) / (_QUEUE - 1)
+        one, many = (lab.timed_us(_finished(lab, count)) for count in (1, _QUEUE))
+        return (many - one) / (_QUEUE - 1)
 
     measure = lab.bench.measure
     yield measure("launch.enqueue", "us", enqueue, headline=True)
-    yield measure("launch.sync", "us", lambda: _finished_us(lab, 1), headline=True)
+    yield measure("launch.sync", "us", lambda: lab.typical_us(_finished(lab, 1)), headline=True)
     yield measure("launch.back_to_back", "us", back_to_back, headline=True)
 
 
@@ -52,14 +55,14 @@ def _queue(lab: Lab, count: int) -> None:
         lab.device.launch(lab.stream, _EMPTY)
 
 
-def _finished_us(lab: Lab, count: int) -> float:
-    """Return the time from the first of some launches until the last has run (us)."""
+def _finished(lab: Lab, count: int) -> Callable[[], None]:
+    """Return the work that launches a kernel some times and waits until the last has run."""
 
     def work() -> None:
         _queue(lab, count)
         lab.device.synchronize(lab.stream)
 
-    return lab.timed_us(work)
+    return work
 
 
 def _graphs(lab: Lab) -> Results:
@@ -71,9 +74,7 @@ def _graphs(lab: Lab) -> Results:
         return (lab.timed_us(_run(lab, many)) - lab.timed_us(_run(lab, one))) / nodes
 
     def launch_host() -> float:
-        held = lab.timed_us(lambda: host.launch(lab.stream))
-        lab.device.synchronize(lab.stream)
-        return held
+        return median(_held_by_graph_us(lab, host) for _ in range(_SHORT_RUNS))
 
     measure = lab.bench.measure
     yield measure("launch.graph_node", "us", node, headline=True)
@@ -84,6 +85,12 @@ def _graphs(lab: Lab) -> Results:
         parameters={"nodes": _HOST_GRAPH_NODES},
         headline=True,
     )
+
+
+def _held_by_graph_us(lab: Lab, graph: Graph) -> float:
+    held = lab.timed_us(lambda: graph.launch(lab.stream))
+    lab.device.synchronize(lab.stream)
+    return held
 
 
 def _graph(lab: Lab, nodes: int) -> Graph:

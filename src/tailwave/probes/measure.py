@@ -60,8 +60,8 @@ class Limits(msgspec.Struct, frozen=True):
     target: float
 
 
-FULL: Final = Limits(least=10, most=200, seconds=0.3, target=0.003)
-QUICK: Final = Limits(least=5, most=30, seconds=0.06, target=0.02)
+FULL: Final = Limits(least=10, most=200, seconds=0.5, target=0.003)
+QUICK: Final = Limits(least=5, most=40, seconds=0.1, target=0.01)
 # Past the deadline of the whole run a figure is still taken, as cheaply as an interval allows.
 _HURRIED: Final = Limits(least=_FEWEST, most=_FEWEST, seconds=0.0, target=1.0)
 
@@ -210,7 +210,11 @@ class Bench:
         return cycles / (end - start) * 1000
 
     def tick_ns(self) -> float:
-        """Return the step of the global timer (ns), measured once a bench."""
+        """Return the step of the global timer (ns), measured once a bench.
+
+        Reading takes longer than a short step, so not every step is seen: it is what divides all
+        differences, or the least of them where nothing does.
+        """
         if self._tick_ns is None:
             out = self.device.buffer(_TICKS)
             try:
@@ -220,7 +224,8 @@ class Bench:
                 out.free()
             if steps.min() <= 0:
                 raise DeviceFailedError("The global timer ran backwards or stood still.")
-            self._tick_ns = float(steps.min())
+            grid = int(np.gcd.reduce(steps))
+            self._tick_ns = float(grid if grid > 1 else steps.min())
         return self._tick_ns
 
     def _collect(
