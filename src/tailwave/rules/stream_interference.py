@@ -87,9 +87,11 @@ def _evidence(case: Case, rows: Ints, waited: float, stretched: float) -> list[E
 def _holders(case: Case, held: Ints) -> list[str]:
     """Names of the kernels that ran on the holding stream when each row began to wait."""
     gpu = case.timeline.gpu
-    names: list[str] = []
-    for row in held:
-        others = np.flatnonzero(gpu.stream == case.interference.holder[row])
-        position = int(np.searchsorted(gpu.start[others], gpu.start[row])) - 1
-        names.append(short(case.name_of_gpu(int(others[max(position, 0)]))))
-    return names
+    running = np.zeros(len(held), dtype=np.int64)
+    holder = case.interference.holder[held]
+    for stream in np.unique(holder):
+        mine = holder == stream
+        others = np.flatnonzero((gpu.stream == stream) & (gpu.device == case.device.index))
+        position = np.searchsorted(gpu.start[others], gpu.start[held[mine]]) - 1
+        running[mine] = others[np.maximum(position, 0)]
+    return [short(case.name_of_gpu(int(row))) for row in running]
