@@ -173,6 +173,17 @@ def test_a_bad_file_is_refused_in_a_sentence(tmp_path: Path, content: bytes, sen
         load(path)
 
 
+@pytest.mark.parametrize("values", [(), ((1.0,),), ((1.0, 2.0), (3.0,))])
+def test_a_table_with_holes_is_refused(
+    tmp_path: Path, values: tuple[tuple[float, ...], ...]
+) -> None:
+    """A table has a cell for each row and column, or the file is damaged."""
+    path = tmp_path / "damaged.json"
+    save(session(Table("l2.latency", "clk", ("0", "1"), ("a",), values)), path)
+    with pytest.raises(UnreadableInputError, match=r"damaged\.json is damaged: its table l2"):
+        load(path)
+
+
 def test_a_missing_file_is_unreadable(tmp_path: Path) -> None:
     """A file that is not there is unreadable input."""
     with pytest.raises(UnreadableInputError, match=r"cannot read .*none\.json: No such file"):

@@ -73,6 +73,13 @@ def _is_number(schema: object) -> bool:
 
 def _as_session(document: dict[str, Any], path: Path) -> Session:
     try:
-        return msgspec.convert({**document, "schema": SCHEMA}, Session)
+        session = msgspec.convert({**document, "schema": SCHEMA}, Session)
     except msgspec.ValidationError as error:
         raise UnreadableInputError(f"{path} is no session of tailwave: {error}.") from error
+    for table in session.tables:
+        widths = [len(row) for row in table.values]
+        if widths != [len(table.columns)] * len(table.rows):
+            raise UnreadableInputError(
+                f"{path} is damaged: its table {table.name} is no rectangle."
+            )
+    return session

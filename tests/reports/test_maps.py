@@ -98,9 +98,16 @@ def test_lines_that_resemble_each_other_stand_together() -> None:
     assert len(set(first[:4])) == len(set(first[4:])) == 1
 
 
-def test_an_empty_matrix_is_none() -> None:
-    """A table without rows is no matrix."""
-    assert latency_matrix(session(Table("l2.latency", "clk", (), (), ()))) is None
+@pytest.mark.parametrize("values", [(), ((None,),)])
+def test_an_empty_matrix_is_none(values: tuple[tuple[None, ...], ...]) -> None:
+    """A table without a figure is no matrix."""
+    names = ("0",) * len(values)
+    assert latency_matrix(session(Table("l2.latency", "clk", names, ("0",), values))) is None
+
+
+def test_a_map_without_places_is_none() -> None:
+    """A map that does not say where the SMs are is no die."""
+    assert latency_die(session(Table("topology.map", "", ("0",), ("sm",), ((0.0,),)))) is None
 
 
 def test_the_die_has_the_means_of_its_sms() -> None:

@@ -58,7 +58,7 @@ def find_table(session: Session, name: str) -> Table | None:
 def latency_die(session: Session) -> Die | None:
     """Place the SMs, coloured by their mean L2 latency; None when they were not placed."""
     places = find_table(session, PLACES)
-    if places is None:
+    if places is None or not {"gpc", "tpc"} <= set(places.columns):
         return None
     latencies = find_table(session, LATENCIES)
     means = _row_means(latencies) if latencies else {}
@@ -115,7 +115,7 @@ class Matrix(msgspec.Struct, frozen=True):
 def latency_matrix(session: Session) -> Matrix | None:
     """Return the latency matrix in an order that shows its structure; None without one."""
     table = find_table(session, LATENCIES)
-    if table is None or not table.rows or not table.columns:
+    if table is None or not np.isfinite(as_array(table)).any():
         return None
     values, place = as_array(table), _gpc_of(session)
     sms = [_number(label) for label in table.rows]
