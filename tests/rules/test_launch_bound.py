@@ -99,6 +99,22 @@ def test_a_wait_stays_and_cuts_the_graph() -> None:
     assert "CUDA graphs" in finding.claim
 
 
+def test_what_the_cure_of_a_greater_cause_brings_is_not_counted_twice() -> None:
+    """A wait cost more than issuing: counted is what a graph brings once the wait is gone.
+
+    Then the host is the limit, at 504 us a step; as a graph the GPU is, at some 354.
+    """
+
+    def body(trace: Trace) -> None:
+        issue_slowly(trace)
+        trace.launch(500, 504, kernel("long", 505, 755))
+        trace.call("cudaDeviceSynchronize", 506, 760)
+
+    in_graph = 10 * IN_GRAPH + 250 + NODE_GAP_NS / 1e3 + NODE_GAP_SHARE * NODE_GAP_LONGEST_NS / 1e3
+    finding = found(launch_bound, steps(4, 770, body))
+    assert finding.recoverable_us == pytest.approx(504 - in_graph, abs=0.1)
+
+
 def test_a_step_without_gpu_work_is_not_launch_bound() -> None:
     """There is nothing to put into a graph where nothing was launched."""
     trace = Trace().launch(0, 4, kernel("warm", 5, 10))

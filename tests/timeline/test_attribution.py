@@ -59,6 +59,13 @@ def test_a_launch_on_its_way_as_the_gpu_runs_dry_is_part_late() -> None:
     }
 
 
+def test_a_launch_after_the_gpu_ran_dry_is_charged_with_all_of_the_gap() -> None:
+    """Called 1 us after the GPU ran dry, and 24 us on its way: the host was late for all of it."""
+    trace = Trace().step(0, 90).launch(0, 4, kernel("a", 5, 25)).launch(26, 28, kernel("b", 50, 90))
+    trace.launch(29, 31, kernel("c", 90, 120)).launch(32, 34, kernel("d", 120, 150))
+    assert division(trace.build()) == {Cause.KERNEL: 120, Cause.LAUNCH: 5 + 25}
+
+
 def test_idle_time_after_a_wait_is_charged_to_the_wait() -> None:
     """The host waited until the GPU was dry: what passes until the next kernel is the wait's."""
     trace = Trace().step(0, 250).launch(0, 4, kernel("a", 5, 200))
