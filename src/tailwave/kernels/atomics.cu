@@ -2,10 +2,12 @@
 #include "gate.cuh"
 #include "sweep.cuh"
 
-// A reduction whose addends differ from lane to lane, so that the compiler cannot make one of 32.
-__device__ __forceinline__ void add(word *at, word value)
+// Adds for all lanes of a warp at once, which is what compilers make of atomicAdd(at, 1) where all
+// lanes share the address. Without that, L2 would do the 32 one after the other.
+__device__ __forceinline__ void add_for_warp(word *at)
 {
-    asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+    if (threadIdx.x % 32 == 0)
+        asm volatile("red.relaxed.gpu.global.add.u64 [%0], %1;" ::"l"(at), "l"(32ull) : "memory");
 }
 
 extern "C" __global__ void atomics(word *out, word *data, word stride, word iterations,
@@ -14,11 +16,12 @@ extern "C" __global__ void atomics(word *out, word *data, word stride, word iter
     if (mask[smid()] != 1)
         return;
     word *target = data + stride / sizeof(word) * smid();
-    const word start = start_together();
+    start_together();
+    const word start = now();
     const long long first = clock64();
 #pragma unroll 8
     for (word i = 0; i < iterations; ++i)
-        add(target, threadIdx.x + 1);
+        add_for_warp(target);
     // Reductions are done when the others would see them.
     __threadfence();
     __syncthreads();

@@ -26,7 +26,7 @@ __device__ __forceinline__ void wait_until(word time)
         ;
 }
 
-// Holds a whole CTA until the common start, and returns the time at which it went on.
+// Holds a whole CTA until the common start, and returns that.
 __device__ __forceinline__ word start_together()
 {
     __shared__ word opens;
@@ -35,5 +35,5 @@ __device__ __forceinline__ word start_together()
     __syncthreads();
     wait_until(opens);
     __syncthreads();
-    return now();
+    return opens;
 }

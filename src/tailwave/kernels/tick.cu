@@ -5,6 +5,12 @@ extern "C" __global__ void tick(word *out, word count)
 {
     if (threadIdx.x != 0)
         return;
-    for (word i = 0; i < count; ++i)
-        out[i] = next_step();
+    word last = now();
+    for (word i = 0; i < count; ++i) {
+        word time;
+        do
+            time = now();
+        while (time == last);
+        out[i] = last = time;
+    }
 }

@@ -9,7 +9,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         return;
     const Sweep sweep(data, words);
     const unsigned whole = sweep.whole();
-    const word start = start_together();
+    start_together();
+    const word start = now();
     const long long first = clock64();
     for (word pass = 0; pass < passes; ++pass) {
         const Pair value = {pass, threadIdx.x};
