@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tailwave.cli import run
@@ -34,3 +36,15 @@ def test_an_unknown_code_is_a_usage_error(capsys: pytest.CaptureFixture[str]) ->
     assert out == ""
     assert "'gremlins'" in err
     assert [code for code in CODES if code not in err] == []
+
+
+def test_the_explanation_as_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    """With --json every finding's explanation is cut at its headings."""
+    assert run(["explain", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == 1
+    assert [finding["code"] for finding in document["findings"]] == CODES
+    sections = ["code", "claim", "what_it_means", "how_it_is_found", "what_cures_it"]
+    assert [list(finding) for finding in document["findings"]] == [
+        [*sections, "what_fools_it"] for _ in CODES
+    ]

@@ -5,13 +5,17 @@ from __future__ import annotations
 import inspect
 
 import click
+import msgspec
 
 from tailwave.errors import UsageError
+
+SCHEMA = 1
 
 
 @click.command()
 @click.argument("code", required=False)
-def command(code: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1).")
+def command(code: str | None, *, as_json: bool) -> None:
     """Explain a finding: what it means, how it is found, what cures it, what fools it.
 
     Without CODE, list the codes.
@@ -19,11 +23,25 @@ def command(code: str | None) -> None:
     from tailwave.rules import RULES  # noqa: PLC0415 - numpy is not needed for --help
 
     explanations = {rule.CODE: inspect.cleandoc(rule.__doc__ or "") for rule in RULES}
-    if code is None:
-        for known, text in explanations.items():
-            click.echo(f"{known:20} {text.splitlines()[0]}")
-        return
-    if code not in explanations:
+    if code is not None and code not in explanations:
         message = f"no finding is called {code!r}; there are {', '.join(explanations)}."
         raise UsageError(message)
-    click.echo(f"{code}: {explanations[code]}")
+    wanted = explanations if code is None else {code: explanations[code]}
+    if as_json:
+        document = {"schema": SCHEMA, "findings": [_sections(*item) for item in wanted.items()]}
+        click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
+    elif code is None:
+        for known, text in wanted.items():
+            click.echo(f"{known:20} {text.splitlines()[0]}")
+    else:
+        click.echo(f"{code}: {wanted[code]}")
+
+
+def _sections(code: str, text: str) -> dict[str, str]:
+    """Cut an explanation at its headings: ``what_it_means``, ``how_it_is_found`` and so on."""
+    claim, *blocks = text.split("\n\n")
+    sections = {"code": code, "claim": claim}
+    for block in blocks:
+        heading, _, body = block.partition(":\n")
+        sections[heading.lower().replace(" ", "_")] = " ".join(body.split())
+    return sections

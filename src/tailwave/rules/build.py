@@ -74,6 +74,11 @@ def time(us: float) -> str:
     return f"{us / 1e3:.1f} ms" if us >= 10_000 else f"{us / 1e3:.2f} ms"  # noqa: PLR2004
 
 
+def counted(count: int, noun: str, plural: str) -> str:
+    """Word a number of things: "1 launch", "132 launches"."""
+    return f"{count} {noun if count == 1 else plural}"
+
+
 def times(count: int) -> str:
     """Word how often something happened."""
     return "once" if count == 1 else f"{count} times"

@@ -36,7 +36,16 @@ from tailwave.replay.change import Change
 from tailwave.replay.copy_changes import async_copy
 from tailwave.replay.forecast import Forecast, Outlook
 from tailwave.replay.host_changes import cuda_graph, fed, no_sync, unstretched
-from tailwave.rules.build import finding, gain, heaviest, operator_of, places, share_saved, times
+from tailwave.rules.build import (
+    counted,
+    finding,
+    gain,
+    heaviest,
+    operator_of,
+    places,
+    share_saved,
+    times,
+)
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 
@@ -57,9 +66,10 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         # What the cure of a greater cause brings back too is that cause's.
         gain_left = forecast.after(*first).step_us - forecast.after(*first, cuda_graph).step_us
         outlook = Outlook(max(outlook.step_us, forecast.now_us - gain_left), outlook.notes)
+    graphs = "CUDA graphs" if outlook.notes else "one CUDA graph"
     claim = (
         f"The GPU waits for launches {share_saved(forecast, outlook.step_us)} of each step; with "
-        f"its {nodes} launches as {'CUDA graphs' if outlook.notes else 'one CUDA graph'} "
+        f"its {counted(nodes, 'launch', 'launches')} as {graphs} "
         f"{gain(forecast, outlook.step_us)}."
     )
     return finding(

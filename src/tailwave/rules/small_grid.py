@@ -26,7 +26,7 @@ import numpy as np
 from tailwave.model import Evidence, Finding
 from tailwave.replay.forecast import Forecast
 from tailwave.replay.gpu_changes import spread
-from tailwave.rules.build import finding, gain, heaviest, share_saved, short, times
+from tailwave.rules.build import counted, finding, gain, heaviest, share_saved, short, times
 from tailwave.timeline.case import Case
 
 CODE = "small-grid"
@@ -44,9 +44,10 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     worst = heaviest(
         (short(case.name_of_gpu(int(row))) for row in rows), case.losses.small[rows] / 1e3
     )
+    kernels = counted(len(rows), "kernel a step has", "kernels a step have")
     claim = (
-        f"{len(rows)} kernels a step have fewer CTAs than the GPU has SMs (typically {typical} "
-        f"on {case.device.sm_count}); spread over all SMs, at best {gain(forecast, after)} "
+        f"{kernels} fewer CTAs than the GPU has SMs (typically {typical} on "
+        f"{case.device.sm_count}); spread over all SMs, at best {gain(forecast, after)} "
         f"({share_saved(forecast, after)} less)."
     )
     return finding(
