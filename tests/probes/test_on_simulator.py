@@ -52,14 +52,17 @@ def test_every_figure_is_there(found: Found) -> None:
 
 
 def test_every_figure_is_good_and_marked_as_simulated(found: Found) -> None:
-    """The simulated H200 can do everything, and nothing of it passes for a measurement."""
-    assert {m.status for m in found.measurements} == {Status.OK}
+    """The simulated H200 can do all that a GPU can, and nothing of it passes for a measurement."""
+    refused = {m.name for m in found.measurements if m.status is not Status.OK}
+    assert refused == {"launch.host_loop"}
     assert all(result.simulated for result in found.results)
 
 
 def test_intervals_hold_their_figures(found: Found) -> None:
     """A median lies within its interval, and samples are behind it."""
     for m in found.measurements:
+        if m.status is not Status.OK:
+            continue
         assert m.low is not None
         assert m.value is not None
         assert m.high is not None

@@ -21,7 +21,6 @@ from tailwave.probes.measure import Figure
 from tailwave.probes.parts import Part, Probe, Results
 
 _BYTES = 64 << 20
-_BYTES_QUICK = 16 << 20
 _SMALL = 8
 _LOAD_COPIES = 8
 _BANDWIDTHS = (
@@ -43,33 +42,26 @@ def _bandwidths(lab: Lab) -> Results:
         )
 
 
-def _nbytes(lab: Lab) -> int:
-    return _BYTES_QUICK if lab.bench.quick else _BYTES
-
-
 def _rate(lab: Lab, *, to_device: bool, pinned: bool) -> float:
-    nbytes = _nbytes(lab)
-
     def work() -> None:
-        lab.device.copy(lab.stream, nbytes, to_device=to_device, pinned=pinned)
+        lab.device.copy(lab.stream, _BYTES, to_device=to_device, pinned=pinned)
         lab.device.synchronize(lab.stream)
 
-    return nbytes / lab.timed_us(work) / 1000
+    return _BYTES / lab.timed_us(work) / 1000
 
 
 def _both(lab: Lab) -> Results:
     lab.need(Feature.COPY)
-    nbytes = _nbytes(lab)
     other = lab.device.stream()
 
     def work() -> None:
-        lab.device.copy(lab.stream, nbytes, to_device=True, pinned=True)
-        lab.device.copy(other, nbytes, to_device=False, pinned=True)
+        lab.device.copy(lab.stream, _BYTES, to_device=True, pinned=True)
+        lab.device.copy(other, _BYTES, to_device=False, pinned=True)
         lab.device.synchronize(lab.stream)
         lab.device.synchronize(other)
 
     yield lab.bench.measure(
-        "copy.both_pinned", "GB/s", lambda: 2 * nbytes / lab.timed_us(work) / 1000, headline=True
+        "copy.both_pinned", "GB/s", lambda: 2 * _BYTES / lab.timed_us(work) / 1000, headline=True
     )
 
 

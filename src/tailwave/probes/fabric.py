@@ -14,8 +14,8 @@ do not exist. Here chosen SMs stream L2-resident data with 16-byte accesses that
 - ``fabric.loaded_latency``: cycles of a dependent read from one SM while ``aggressors`` others
   stream, ``where`` in its own GPC or in others; ``quantile`` p50 and p99 of some thousand reads.
 - ``fabric.same_line_atomics``: thread-level atomic additions per nanosecond (G/s) of all SMs, their
-  addresses ``stride`` bytes apart by SM: 0 is one word for all. Every thread adds another number;
-  where all add the same, the compiler joins a warp's into one, and 32 times as many get through.
+  addresses ``stride`` bytes apart by SM: 0 is one word for all. A warp's 32 are joined into one, as
+  compilers do where all threads add the same; where they cannot, 32 times fewer get through.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ _SPEEDUP_NAMES = (
 )
 _THREADS = 1024
 _READS = 4096
-_READS_QUICK = 1024
 _VICTIM, _AGGRESSOR = 2, 1
 _AGGRESSORS = (1, 4, 16, 64)
 _STRIDES = (0, 32, 4096)
@@ -154,18 +153,17 @@ def _quantiles(
 
 
 def _victim_latencies(lab: Lab, data: Buffer, victim: int, aggressors: Sequence[int]) -> Floats:
-    reads = _READS_QUICK if lab.bench.quick else _READS
     roles = lab.mask(aggressors, _AGGRESSOR) if aggressors else lab.mask(())
     roles[victim] = _VICTIM
-    with lab.words(reads + 1) as out, lab.words(len(roles)) as role:
+    with lab.words(_READS + 1) as out, lab.words(len(roles)) as role:
         role.write(roles)
-        lab.run_everywhere("loaded", _THREADS, out, data, data.words, reads, role)
+        lab.run_everywhere("loaded", _THREADS, out, data, data.words, _READS, role)
         words = out.read().astype(np.float64)
-    if words[reads] != len(aggressors) or not words[:reads].all():
+    if words[_READS] != len(aggressors) or not words[:_READS].all():
         raise DeviceFailedError(
-            f"Of {len(aggressors)} aggressors {words[reads]:.0f} ran beside the victim."
+            f"Of {len(aggressors)} aggressors {words[_READS]:.0f} ran beside the victim."
         )
-    return words[:reads]
+    return words[:_READS]
 
 
 def _atomics(lab: Lab) -> Results:

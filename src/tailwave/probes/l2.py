@@ -11,7 +11,9 @@ that GPUs do not have (SMs keep no coherent lines; L2 is the one place of a line
   variance, which no single hump does (uniform: 75%).
 - ``l2.far``: cycles that the far group costs more than the near one, from the median SM.
 - ``l2.bandwidth``: GB/s that all SMs read together, by working set (``mib``).
-- ``l2.share``: cycles of a round trip of one line between two SMs, by ``where`` the partner is.
+- ``l2.share``: cycles of a round trip of one line between two SMs, by ``where`` the partner is; in
+  another GPC, the mean over the first SMs of all others.
+- ``l2.share_by_sm`` (table): such a round trip from the first SM to the first of each TPC.
 - ``l2.poll``: from a write until the last of ``pollers`` SMs that poll the line has answered (ns).
 """
 
@@ -39,8 +41,8 @@ _BYTES_PER_SM = 4 << 20
 # A line's place in L2 decides what it costs; some lines apart average that out.
 _FLAGS = 8
 _FLAG_WORDS = 65_536
+_FLAG_CLEAR = 32  # what a round that was given up may have left
 _ROUNDS = 50
-_WHERE = ("same_tpc", "same_gpc", "other_gpc")
 _POLLERS = (1, 4, 16, 64)
 
 
@@ -107,25 +109,40 @@ def _read_rate(lab: Lab, data: Buffer, passes: int) -> float:
 
 
 def _share(lab: Lab) -> Results:
-    for where, partner in _partners(lab).items():
-        with _flags(lab) as flags:
+    with _flags(lab) as flags:
+        for where, partners in _partners(lab).items():
             yield lab.bench.measure(
                 "l2.share",
                 "clk",
-                partial(_round_trip, lab, flags, partner),
+                partial(_round_trip, lab, flags, partners),
                 parameters={"where": where},
                 headline=True,
             )
+        yield _share_by_sm(lab, flags)
 
 
-def _partners(lab: Lab) -> dict[str, int]:
-    """Return a partner for the first SM in its TPC, elsewhere in its GPC, and in another."""
-    first = lab.die.places[0]
-    found: dict[str, int] = {}
-    for place in lab.die.places[1:]:
-        where = "same_gpc" if place.gpc == first.gpc else "other_gpc"
-        found.setdefault("same_tpc" if place.tpc == first.tpc else where, place.sm)
-    return {where: found[where] for where in _WHERE if where in found}
+def _partners(lab: Lab) -> dict[str, list[int]]:
+    """Return partners for the first SM: in its TPC, elsewhere in its GPC, in each other GPC."""
+    own, *others = lab.die.gpcs
+    tpc = next(tpc for tpc in lab.die.tpcs if own[0] in tpc)
+    found = {
+        "same_tpc": list(tpc[1:2]),
+        "same_gpc": [sm for sm in own if sm not in tpc][:1],
+        "other_gpc": [gpc[0] for gpc in others],
+    }
+    return {where: partners for where, partners in found.items() if partners}
+
+
+def _share_by_sm(lab: Lab, flags: Sequence[Buffer]) -> Table:
+    partners = [tpc[0] for tpc in lab.die.tpcs if lab.sms[0] not in tpc]
+    return Table(
+        name="l2.share_by_sm",
+        unit="clk",
+        rows=tuple(str(sm) for sm in partners),
+        columns=("round_trip",),
+        values=tuple((_round_trip(lab, flags, [sm]),) for sm in partners),
+        simulated=lab.device.facts.simulated,
+    )
 
 
 @contextmanager
@@ -135,12 +152,14 @@ def _flags(lab: Lab) -> Iterator[list[Buffer]]:
         yield [stack.enter_context(lab.words(_FLAG_WORDS)) for _ in range(_FLAGS)]
 
 
-def _round_trip(lab: Lab, flags: Sequence[Buffer], partner: int) -> float:
-    return float(np.mean([_one_round_trip(lab, flag, partner) for flag in flags]))
+def _round_trip(lab: Lab, flags: Sequence[Buffer], partners: Sequence[int]) -> float:
+    """Return the mean over lines and partners."""
+    trips = [_one_round_trip(lab, flag, partner) for flag in flags for partner in partners]
+    return float(np.mean(trips))
 
 
 def _one_round_trip(lab: Lab, flag: Buffer, partner: int) -> float:
-    flag.write(np.zeros(1, dtype=np.uint64))
+    flag.write(np.zeros(_FLAG_CLEAR, dtype=np.uint64))
     with lab.words(1) as out:
         lab.run_everywhere("pingpong", 32, out, flag, _ROUNDS, lab.sms[0], partner)
         cycles = int(out.read()[0])
@@ -168,7 +187,7 @@ def _seen_after(lab: Lab, flags: Sequence[Buffer], writer: int, pollers: Sequenc
 
 def _one_seen_after(lab: Lab, flag: Buffer, writer: int, pollers: Sequence[int]) -> float:
     mask = lab.mask(pollers)
-    flag.write(np.zeros(1, dtype=np.uint64))
+    flag.write(np.zeros(_FLAG_CLEAR, dtype=np.uint64))
     with lab.words(_ROUNDS) as out, lab.words(len(mask)) as selected:
         selected.write(mask)
         lab.run_everywhere("poll", 32, out, flag, _ROUNDS, writer, selected)
@@ -184,7 +203,7 @@ PROBE = Probe(
         Part(("l2.latency", "l2.latency_mean", "l2.latency_min", "l2.latency_max"), _latency),
         Part(("l2.partitions", "l2.far"), _partitions),
         Part(("l2.bandwidth",), _bandwidth),
-        Part(("l2.share",), _share),
+        Part(("l2.share", "l2.share_by_sm"), _share),
         Part(("l2.poll",), _poll),
     ),
 )

@@ -109,7 +109,7 @@ class Lab:
     @cached_property
     def latencies(self) -> Floats:
         """Least cycles from each SM (row, as in ``sms``) to each of a few hundred L2 lines."""
-        lines, repeats = (128, 64) if self.bench.quick else (256, 200)
+        lines, repeats = (128, 150) if self.bench.quick else (256, 200)
         self.bench.warm_up()
         with self.words(lines * _LINE_WORDS) as data, self.words(lines) as out:
             rows = [self._row(sm, data, out, lines, repeats) for sm in self.sms]

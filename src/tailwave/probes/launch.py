@@ -12,6 +12,8 @@ is several costs, kept apart here, all of an empty kernel:
 - ``launch.graph_launch_host``: how long the host is held by launching a whole graph (us).
 - ``launch.per_argument``: host time that each further 8-byte argument adds (ns); around 0 when the
   call's other costs hide it.
+- ``launch.host_loop``: a step of an empty loop on this host (ns). It is no launch: all the others
+  but ``graph_node`` grow with it, so it tells a slow host from a slow launch.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from statistics import median
 
-from tailwave.devices.base import Feature, Graph, Launch
+from tailwave.devices.base import Feature, Graph, Launch, NotSupportedError
 from tailwave.probes.lab import Lab
 from tailwave.probes.parts import Part, Probe, Results
 from tailwave.stats import slope
@@ -30,6 +32,7 @@ _GRAPH_NODES = 1000
 _GRAPH_NODES_QUICK = 250
 _HOST_GRAPH_NODES = 100
 _SHORT_RUNS = 20
+_LOOP_STEPS = 20_000
 _ARGUMENTS = (1, 16, 32, 64)
 _ARGUMENT_LAUNCHES = 64
 
@@ -125,11 +128,27 @@ def _held_us(lab: Lab, launch: Launch) -> float:
     return held
 
 
+def _host(lab: Lab) -> Results:
+    if lab.device.facts.simulated:
+        raise NotSupportedError("The host of a simulated device is simulated too.")
+
+    def step() -> float:
+        return lab.timed_us(_loop) / _LOOP_STEPS * 1000
+
+    yield lab.bench.measure("launch.host_loop", "ns", step)
+
+
+def _loop() -> None:
+    for _ in range(_LOOP_STEPS):
+        pass
+
+
 PROBE = Probe(
     "launch",
     (
         Part(("launch.enqueue", "launch.sync", "launch.back_to_back"), _plain),
         Part(("launch.graph_node", "launch.graph_launch_host"), _graphs),
         Part(("launch.per_argument",), _arguments),
+        Part(("launch.host_loop",), _host),
     ),
 )
