@@ -11,7 +11,7 @@ from tailwave.devices.base import DeviceFailedError, DeviceLostError, Launch
 from tailwave.errors import UsageError
 from tailwave.model import Measurement, Status
 from tailwave.probes import PROBES, run_probes
-from tests.probes.fake import FakeDevice
+from tests.probes.fake import FakeDevice, write
 
 
 def raising(error: Exception) -> Callable[[Launch], None]:
@@ -73,3 +73,24 @@ def test_an_unknown_probe_is_a_usage_error() -> None:
     """A name that is no probe's is refused, with the names that are."""
     with pytest.raises(UsageError, match="no probe lunch"):
         list(run_probes(FakeDevice(), only=["lunch"]))
+
+
+def test_work_that_does_not_reach_every_sm_is_refused() -> None:
+    """Where SM ids do not add up, what chooses SMs has no figures, and the reason says so."""
+    device = FakeDevice({"smids": lambda launch: write(launch, [0, 0])})
+    (figure,) = {m.reason for m in measured(device, ["topology"])}
+    assert figure.startswith("Work reached 1 SMs where the device has 2")
+
+
+def test_ctas_that_ran_one_after_the_other_are_refused() -> None:
+    """More than an instruction a cycle means that the warps were not there together."""
+    half = 4_096  # of the cycles that so many instructions take
+    device = FakeDevice(
+        {
+            "issue": lambda launch: write(
+                launch, [w for i in range(launch.grid) for w in (i % 2, half)]
+            )
+        }
+    )
+    found = measured(device, ["issue"])
+    assert {m.status for m in found if m.parameters.get("kind") == "independent"} == {Status.FAILED}
