@@ -46,14 +46,14 @@ class Copies:
                 taken = self._device.allocate(nbytes, stream=self._stream)
                 self._stream.sync()
             self._on_device = (nbytes, taken)
-        return int(str(self._on_device[1].handle))
+        return int(self._on_device[1].handle)
 
     def _pinned_address(self, nbytes: int) -> int:
         if self._pinned is None or self._pinned[0] < nbytes:
             with guarded("taking pinned host memory"):
                 taken = self._libraries.core.LegacyPinnedMemoryResource().allocate(nbytes)
             self._pinned = (nbytes, taken)
-        return int(str(self._pinned[1].handle))
+        return int(self._pinned[1].handle)
 
     def _pageable_address(self, nbytes: int) -> int:
         if self._pageable.nbytes < nbytes:

@@ -27,7 +27,7 @@ from tailwave.devices.cuda.memory import CudaBuffer, Memory
 from tailwave.devices.cuda.nvml import Nvml
 from tailwave.devices.cuda.partition import partitioned
 from tailwave.devices.cuda.refusals import guarded
-from tailwave.devices.cuda.streams import CudaStream, core_of
+from tailwave.devices.cuda.streams import CudaStream, ours
 
 
 class CudaDevice:
@@ -70,7 +70,7 @@ class CudaDevice:
         """Enqueue a kernel."""
         if launch.cluster > 1:
             self._require(Feature.CLUSTERS)
-        self._launcher.launch(core_of(stream), launch)
+        self._launcher.launch(ours(stream).handle, launch)
 
     def graph(self, launches: Sequence[Launch]) -> CudaGraph:
         """Record launches, each depending on the one before, into a graph ready to launch."""
@@ -82,7 +82,7 @@ class CudaDevice:
             if stream is None:
                 self._core.sync()
             else:
-                core_of(stream).sync()
+                ours(stream).core.sync()
 
     def partition(self, sm_counts: Sequence[int]) -> AbstractContextManager[list[Stream]]:
         """Split the SMs once into disjoint groups; one stream each, the last with what remains."""
@@ -91,7 +91,7 @@ class CudaDevice:
 
     def copy(self, stream: Stream, nbytes: int, *, to_device: bool, pinned: bool) -> None:
         """Enqueue a copy of ``nbytes`` between a host buffer of that kind and the device."""
-        self._copies.enqueue(core_of(stream), nbytes, to_device=to_device, pinned=pinned)
+        self._copies.enqueue(ours(stream).core, nbytes, to_device=to_device, pinned=pinned)
 
     def link(self) -> LinkState:
         """Read the state of the host link; under load it is not downshifted."""

@@ -5,11 +5,26 @@ from __future__ import annotations
 from typing import Protocol
 
 
-class CoreQueue(Protocol):
-    """What takes launches: a stream, or a graph builder."""
+class Handle(Protocol):
+    """A handle of the driver's."""
 
-    def close(self) -> None:
-        """Destroy it."""
+    def __int__(self) -> int:
+        """Return it as a number."""
+
+
+class LaunchConfig(Protocol):
+    """``CUlaunchConfig``."""
+
+    gridDimX: int  # noqa: N815  the driver's own names
+    gridDimY: int  # noqa: N815
+    gridDimZ: int  # noqa: N815
+    blockDimX: int  # noqa: N815
+    blockDimY: int  # noqa: N815
+    blockDimZ: int  # noqa: N815
+    sharedMemBytes: int  # noqa: N815
+    hStream: Handle  # noqa: N815
+    attrs: list[object]
+    numAttrs: int  # noqa: N815
 
 
 class CoreGraph(Protocol):
@@ -22,8 +37,10 @@ class CoreGraph(Protocol):
         """Send it to the GPU ahead of its first launch."""
 
 
-class CoreGraphBuilder(CoreQueue, Protocol):
-    """Records launches."""
+class CoreGraphBuilder(Protocol):
+    """Records what is launched on its stream."""
+
+    stream: CoreStream
 
     def begin_building(self) -> object:
         """Begin to record."""
@@ -34,17 +51,23 @@ class CoreGraphBuilder(CoreQueue, Protocol):
     def complete(self) -> CoreGraph:
         """Make a graph of what was recorded."""
 
+    def close(self) -> None:
+        """Destroy it."""
 
-class CoreStream(CoreQueue, Protocol):
+
+class CoreStream(Protocol):
     """A stream."""
 
-    handle: object
+    handle: Handle
 
     def sync(self) -> None:
         """Wait for it."""
 
+    def close(self) -> None:
+        """Destroy it."""
+
     def create_graph_builder(self) -> CoreGraphBuilder:
-        """Make a builder that records what is launched with it."""
+        """Make a builder that records what is launched on its stream."""
 
 
 class CoreSms(Protocol):
@@ -79,7 +102,7 @@ class CoreContext(Protocol):
 class CoreKernel(Protocol):
     """A kernel."""
 
-    handle: object
+    handle: Handle
 
 
 class CoreObjectCode(Protocol):
@@ -94,7 +117,7 @@ class CoreObjectCode(Protocol):
 class CoreBuffer(Protocol):
     """Device memory."""
 
-    handle: object
+    handle: Handle
 
     def fill(self, value: int, *, stream: CoreStream) -> None:
         """Fill with a byte."""
@@ -106,7 +129,7 @@ class CoreBuffer(Protocol):
 class CoreManaged(Protocol):
     """Managed memory."""
 
-    handle: object
+    handle: Handle
     size: int
     preferred_location: object
 

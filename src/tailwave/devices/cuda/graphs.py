@@ -9,7 +9,7 @@ from tailwave.devices.base import Launch, Stream
 from tailwave.devices.cuda.foreign import CoreGraph, CoreStream
 from tailwave.devices.cuda.launcher import Launcher
 from tailwave.devices.cuda.refusals import guarded
-from tailwave.devices.cuda.streams import core_of
+from tailwave.devices.cuda.streams import ours
 
 
 class CudaGraph:
@@ -24,7 +24,7 @@ class CudaGraph:
     def launch(self, stream: Stream) -> None:
         """Enqueue the whole graph on a stream."""
         with guarded("launching a graph"):
-            self._core.launch(core_of(stream))
+            self._core.launch(ours(stream).core)
 
 
 def recorded(stream: CoreStream, launcher: Launcher, launches: Sequence[Launch]) -> CudaGraph:
@@ -32,7 +32,7 @@ def recorded(stream: CoreStream, launcher: Launcher, launches: Sequence[Launch])
     with guarded("recording a graph"), closing(stream.create_graph_builder()) as builder:
         builder.begin_building()
         for launch in launches:
-            launcher.launch(builder, launch)
+            launcher.launch(builder.stream.handle, launch)
         graph = builder.end_building().complete()
         graph.upload(stream)
         stream.sync()

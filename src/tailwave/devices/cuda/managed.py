@@ -13,7 +13,7 @@ from tailwave.devices.cuda.launcher import Launcher
 from tailwave.devices.cuda.libraries import Libraries
 from tailwave.devices.cuda.memory import CudaBuffer, Memory
 from tailwave.devices.cuda.refusals import checked, guarded
-from tailwave.devices.cuda.streams import core_of
+from tailwave.devices.cuda.streams import ours
 
 # More than a GPU has free can hang it; this is small everywhere.
 _MOST_BYTES = 64 * 1024 * 1024
@@ -42,20 +42,20 @@ class CudaManaged:
 
     def touch_on_host(self) -> None:
         """Write every page on the host, so that all of it is there."""
-        pages = (ctypes.c_uint8 * self._core.size).from_address(int(str(self._core.handle)))
+        pages = (ctypes.c_uint8 * self._core.size).from_address(int(self._core.handle))
         for offset in range(0, self._core.size, _PAGE):
             pages[offset] = 1
 
     def touch_on_device(self, stream: Stream) -> None:
         """Read every page in a kernel."""
-        args = (self._pages, int(str(self._core.handle)), self._core.size // _WORD_BYTES)
-        self._parts.launcher.launch(core_of(stream), Launch("touch", _CTAS, _THREADS, args))
+        args = (self._pages, int(self._core.handle), self._core.size // _WORD_BYTES)
+        self._parts.launcher.launch(ours(stream).handle, Launch("touch", _CTAS, _THREADS, args))
 
     def prefetch(self, stream: Stream, *, to_device: bool) -> None:
         """Ask for all pages to be moved."""
         where = self._parts.device if to_device else self._parts.libraries.core.Host()
         with guarded("prefetching managed memory"):
-            self._core.prefetch(where, stream=core_of(stream))
+            self._core.prefetch(where, stream=ours(stream).core)
 
     def advise_preferred_device(self) -> None:
         """Advise that the pages should live on the device."""

@@ -75,7 +75,7 @@ class CudaBuffer:
     def __init__(self, memory: Memory, core: CoreBuffer, words: int) -> None:
         """Take memory of cuda-core."""
         self.words = words
-        self.address = int(str(core.handle))
+        self.address = int(core.handle)
         self._memory = memory
         self._core = core
 

@@ -12,11 +12,12 @@ class CudaStream:
     def __init__(self, core: CoreStream, sm_count: int) -> None:
         """Take a stream of cuda-core."""
         self.core = core
+        self.handle = core.handle
         self.sm_count = sm_count
 
 
-def core_of(stream: Stream) -> CoreStream:
-    """Return the stream that cuda-core knows; ValueError for one of another device."""
+def ours(stream: Stream) -> CudaStream:
+    """Return a stream as one of this backend; ValueError for one of another."""
     if not isinstance(stream, CudaStream):
         raise ValueError("the stream is not one of this device")  # noqa: TRY004  a wrong value
-    return stream.core
+    return stream
