@@ -15,7 +15,8 @@ import numpy as np
 
 from tailwave.model import Flags, Ints, Timeline
 from tailwave.replay.forecast import Forecast, forecast
-from tailwave.replay.program import Dependency, Program, compile_program
+from tailwave.replay.program import Dependency, Program
+from tailwave.replay.recorded import compile_program
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
 from tailwave.timeline.prepare import prepare

@@ -13,7 +13,8 @@ from tailwave.model import GpuKind
 from tailwave.replay.change import Change
 from tailwave.replay.engine import run
 from tailwave.replay.overhead import Overhead, unprofiled
-from tailwave.replay.program import Program, compile_program, same
+from tailwave.replay.program import Program, same
+from tailwave.replay.recorded import compile_program
 from tailwave.timeline.calls import direction
 from tailwave.timeline.case import Case
 from tailwave.timeline.intervals import covered_by_group
