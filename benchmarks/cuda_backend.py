@@ -11,11 +11,12 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from tailwave.devices import open_device
-from tailwave.devices.base import Buffer, Device, Launch, Stream, Words
+from tailwave.devices.base import Buffer, Device, Feature, Graph, Launch, Stream, Words
 
 _EMPTY = Launch("empty", 1, 32)
 _LINE_WORDS = 16
@@ -67,13 +68,10 @@ class Bench:
 def main() -> None:
     """Print a line a figure."""
     bench = Bench(open_device(""))
-    print(bench.device.facts)
-    print(
-        {
-            feature: bench.device.why_not(feature)
-            for feature in type(next(iter(bench.device.features)))
-        }
-    )
+    facts = bench.device.facts
+    print(f"{facts.name}, {facts.sm_count} SMs, driver {facts.driver}, made for {facts.runtime}")
+    for feature in sorted(set(Feature) - bench.device.features):
+        print(f"no {feature}: {bench.device.why_not(feature)}")
     for look in LOOKS:
         try:
             for line in look(bench):
@@ -101,7 +99,7 @@ def _launches(bench: Bench) -> Iterator[str]:
     for count in (1, 64):
         launch = Launch(f"arguments_{count}", 1, 32, tuple(range(count)))
         device.launch(stream, launch)
-        held = bench.held_us(lambda launch=launch: device.launch(stream, launch), 200)
+        held = bench.held_us(partial(device.launch, stream, launch), 200)
         device.synchronize(stream)
         yield f"enqueue with {count} arguments {held:.2f} us"
 
@@ -110,8 +108,8 @@ def _graphs(bench: Bench) -> Iterator[str]:
     device, stream = bench.device, bench.stream
     many, one = device.graph([_EMPTY] * 1001), device.graph([_EMPTY])
 
-    def run(graph: object) -> None:
-        graph.launch(stream)  # type: ignore[attr-defined]
+    def run(graph: Graph) -> None:
+        graph.launch(stream)
         device.synchronize(stream)
 
     run(many)

@@ -78,10 +78,10 @@ class Nvml:
 
         ``own`` functions are about this GPU; with ``strict`` a refusal or a lost GPU raises.
         """
-        if self._module is None or self.why_not:
+        call = getattr(self._module, function, None)
+        if self._module is None or self.why_not or call is None:
             return None
         try:
-            call = getattr(self._module, function)
             return call(self._handle, *args) if own else call(*args)
         except self._module.NVMLError as error:
             if strict:
