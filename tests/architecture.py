@@ -71,7 +71,7 @@ FAMILIES = (
     ),
     Family("remedies", imports=("devices.base", "model", "errors")),
     Family("headlines"),
-    Family("references", imports=("model", "errors")),
+    Family("references", imports=("model", "headlines", "errors")),
     Family(
         "verdicts",
         imports=("model", "headlines", "reports.figures"),

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 RESOLUTION: Final = 0.03
+# No headline: how fast the host is by itself, which tells a slow host from a slow launch.
+HOST_SPEED: Final = "launch.host_loop"
 
 
 class Better(enum.Enum):
@@ -22,11 +24,16 @@ class Better(enum.Enum):
 
 
 class Headline(NamedTuple):
-    """A figure in words: ``phrase`` names it, ``decides`` ends the sentence "It decides ..."."""
+    """A figure in words: ``phrase`` names it, ``decides`` ends the sentence "It decides ...".
+
+    ``host``: the host's processor has its part in it. Such a figure scatters with what else the
+    host does, and is slower on a slower host.
+    """
 
     phrase: str
     better: Better
     decides: str
+    host: bool = False
 
 
 HEADLINES: Final = {
@@ -34,16 +41,19 @@ HEADLINES: Final = {
         "a launch call",
         Better.LESS,
         "how many kernels a second one host thread can issue",
+        host=True,
     ),
     "launch.sync": Headline(
         "a launch and waiting for it",
         Better.LESS,
         "what a step costs whose result the host reads, such as a token that is sampled",
+        host=True,
     ),
     "launch.back_to_back": Headline(
         "a launch in a full stream",
         Better.LESS,
         "how short kernels may be before the GPU waits for launches",
+        host=True,
     ),
     "launch.graph_node": Headline(
         "a node of a CUDA graph",
@@ -54,6 +64,7 @@ HEADLINES: Final = {
         "launching a CUDA graph",
         Better.LESS,
         "how long the host is held by a step that is a graph",
+        host=True,
     ),
     "dispatch.ns_per_cta": Headline(
         "handing a CTA to an SM",
@@ -184,6 +195,7 @@ HEADLINES: Final = {
         "a copy of a few bytes",
         Better.LESS,
         "what reading one number back costs, such as a loss or a token",
+        host=True,
     ),
     "copy.link_width": Headline(
         "the lanes of the host link",
@@ -204,16 +216,19 @@ HEADLINES: Final = {
         "small work alone",
         Better.LESS,
         "what a request costs on an idle GPU",
+        host=True,
     ),
     "interference.shared": Headline(
         "small work beside a tenant",
         Better.LESS,
         "what a request costs when somebody else fills the GPU",
+        host=True,
     ),
     "interference.partition": Headline(
         "small work beside a tenant, with SMs of its own",
         Better.LESS,
         "what a request costs when SMs are set apart for it",
+        host=True,
     ),
     "interference.tenant_pays": Headline(
         "the tenant's time on the SMs left to it",

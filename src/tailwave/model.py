@@ -444,8 +444,8 @@ class ReferenceFigure(msgspec.Struct, frozen=True):
 class Reference(msgspec.Struct, frozen=True):
     """What one model of GPU was measured at in several runs (JSON with a schema number).
 
-    Figures that the host has its part in (launches, copies) hold for the machine that was
-    measured; ``drivers`` and ``started`` say under which drivers and when that was.
+    Figures that the host has its part in hold for hosts as fast as the one measured; ``drivers``
+    and ``started`` say under which drivers and when that was.
     """
 
     schema: int

@@ -35,6 +35,13 @@ def test_a_reference_holds_each_runs_median_and_the_span_of_intervals() -> None:
     )
 
 
+def test_the_speed_of_the_host_is_kept() -> None:
+    """An empty loop is no headline, but tells whether two hosts can be compared."""
+    loop = figure("launch.host_loop", 20.0, "ns", headline=False)
+    made = make_reference([session(loop)] * 3)
+    assert [known.name for known in made.figures] == ["launch.host_loop"]
+
+
 def test_a_figure_that_a_run_lacks_is_left_out() -> None:
     """Each figure rests on all the runs."""
     failed = session(without("launch.sync", Status.FAILED, "It went wrong."))

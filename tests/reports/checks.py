@@ -49,7 +49,7 @@ COPY = Verdict(
             what="copies to the GPU, pinned",
             basis=Basis.REFERENCE,
             health=Health.UNKNOWN,
-            reason="It was not measured.",
+            reason="How fast this host is against the reference's is not known.",
         ),
     ),
 )

@@ -38,6 +38,8 @@ launch
 copy
   WARNING       8 lanes  the link's width under load, of what both ends could do
                          (healthy: at least 16 lanes)
+                         not compared: copies to the GPU, pinned. How fast this
+                         host is against the reference's is not known.
 
 Notes
   - Only what holds on any GPU was judged: there is no reference for NVIDIA

@@ -9,14 +9,16 @@ from tailwave.verdicts import dispatch
 from tests.measured import figure
 from tests.verdicts.links import healths, words
 
-STRAIGHT = "how far the time of a grid is from a straight line in its CTAs"
+STRAIGHT = "how straight the time of a grid is in its CTAs"
 EVEN = "equal CTAs on the SM that ran fewest against the SM that ran most"
 
 
-@pytest.mark.parametrize(("deviation", "expected"), [(0.03, Health.OK), (0.031, Health.WARNING)])
-def test_dispatch_is_straight_in_ctas(deviation: float, expected: Health) -> None:
+@pytest.mark.parametrize(
+    ("r_squared", "expected"), [(1.0, Health.OK), (0.9992, Health.OK), (0.999, Health.WARNING)]
+)
+def test_dispatch_is_straight_in_ctas(r_squared: float, expected: Health) -> None:
     """A bend that a check can tell from straight is a warning."""
-    found = healths(dispatch, figure("dispatch.deviation", deviation, "ratio"))
+    found = healths(dispatch, figure("dispatch.linearity", r_squared, "R^2"))
     assert found == {STRAIGHT: expected}
 
 

@@ -41,21 +41,24 @@ def test_more_sms_carry_no_less(
     assert tuple(healths(fabric, *speedups(*bandwidths)).values()) == expected
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.87, Health.OK), (0.86, Health.WARNING)])
-def test_sms_get_what_the_size_of_their_gpc_leaves_them(share: float, expected: Health) -> None:
-    """With 16 and 18 SMs at a port, the slowest SM gets 16/18 of what the fastest gets."""
-    found = healths(
-        fabric,
-        figure("topology.smallest_gpc", 16.0, "SMs"),
-        figure("topology.largest_gpc", 18.0, "SMs"),
-        figure("fabric.fairness", share, "ratio"),
-    )
+SIZES = (
+    figure("topology.smallest_gpc", 16.0, "SMs"),
+    figure("topology.largest_gpc", 18.0, "SMs"),
+)
+WAYS = msgspec.structs.replace(figure("l2.latency_mean", 300.0), samples=(285.0, 300.0, 310.0))
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.793, Health.OK), (0.792, Health.WARNING)])
+def test_sms_get_what_their_gpc_and_their_way_leave_them(share: float, expected: Health) -> None:
+    """The slowest SM gets 16/18 of the fastest for its port, and 285/310 for its way to L2."""
+    found = healths(fabric, *SIZES, WAYS, figure("fabric.fairness", share, "ratio"))
     assert found == {"the slowest SM against the fastest, all reading": expected}
 
 
-def test_fairness_needs_the_sizes_of_gpcs() -> None:
-    """Without the map there is no bound, and so no word on it."""
-    assert healths(fabric, figure("fabric.fairness", 0.5, "ratio")) == {}
+@pytest.mark.parametrize("known", [(), SIZES, (WAYS,)])
+def test_fairness_needs_the_die_and_its_latencies(known: tuple[Measurement, ...]) -> None:
+    """Without the map or the latencies there is no bound, and so no word on it."""
+    assert healths(fabric, *known, figure("fabric.fairness", 0.5, "ratio")) == {}
 
 
 @pytest.mark.parametrize(("loaded", "expected"), [(4500.0, Health.OK), (4501.0, Health.CRITICAL)])

@@ -23,7 +23,7 @@ REFERENCE = Reference(
     runs=3,
     drivers=("580",),
     started=(),
-    figures=(ReferenceFigure("launch.back_to_back", "us", (3.0, 3.0, 3.0), 3.0, 3.0),),
+    figures=(ReferenceFigure("launch.graph_node", "us", (0.4, 0.4, 0.4), 0.4, 0.4),),
 )
 
 
@@ -59,13 +59,14 @@ def test_slower_than_the_reference_warns() -> None:
 
 def test_the_reference_alone_can_speak() -> None:
     """Where the bounds of any GPU have no figures, the reference still judges."""
-    assert launch(STREAM, reference=REFERENCE).health == Health.WARNING
+    assert launch(NODE, reference=REFERENCE).health == Health.WARNING
 
 
 def test_what_a_device_cannot_do_says_nothing_about_its_health() -> None:
-    """Without graphs the rest of the link is judged by what there is."""
-    missing = without("launch.graph_node", Status.UNSUPPORTED, "This device has no graphs.")
-    assert launch(missing, STREAM).health == Health.OK
+    """A link is judged by the figures that there are."""
+    missing = without("launch.graph_node", Status.UNSUPPORTED, "This device has no clock.")
+    graph = figure("launch.graph_launch_host", 5.0, "us", nodes=100)
+    assert launch(missing, graph, figure("launch.enqueue", 3.0, "us")).health == Health.OK
 
 
 def test_what_went_wrong_leaves_the_link_unknown() -> None:

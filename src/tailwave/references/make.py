@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tailwave.errors import UsageError
+from tailwave.headlines import HOST_SPEED
 from tailwave.model import DeviceFacts, Measurement, Reference, ReferenceFigure, Session, Status
 
 SCHEMA: Final = 1
@@ -14,7 +15,7 @@ LEAST_RUNS: Final = 3
 
 
 def make_reference(sessions: Sequence[Session]) -> Reference:
-    """Gather the headline figures that all the sessions have.
+    """Gather the headline figures that all the sessions have, and the speed of their host.
 
     Raises UsageError when they are too few, were cut short, or come from different models.
     """
@@ -57,7 +58,9 @@ def _figures(sessions: Sequence[Session]) -> tuple[ReferenceFigure, ...]:
 
 
 def _counts(measurement: Measurement) -> bool:
-    return measurement.headline and measurement.status is Status.OK
+    """Tell whether a figure belongs in a reference; one that is not OK never does."""
+    wanted = measurement.headline or measurement.name == HOST_SPEED
+    return wanted and measurement.status is Status.OK
 
 
 def _figure(measurements: Sequence[Measurement]) -> ReferenceFigure:

@@ -117,12 +117,23 @@ def _print_details(page: Page, verdicts: tuple[Verdict, ...]) -> None:
         for criterion in verdict.criteria:
             if criterion.value is not None:
                 _print_criterion(page, criterion, criterion.value)
+        _print_not_compared(page, verdict)
 
 
 def _print_criterion(page: Page, criterion: Criterion, value: float) -> None:
     lead = f"  {criterion.health.upper():<8}  {quantity(value, criterion.unit):>11}  "
     style = "" if criterion.health is Health.OK else _STYLES[criterion.health]
     page.paragraph(f"{criterion.what} ({_healthy(criterion)})", lead=lead, lead_style=style)
+
+
+def _print_not_compared(page: Page, verdict: Verdict) -> None:
+    """Print what was measured and not compared with the reference, once for each reason."""
+    names: dict[str, list[str]] = {}
+    for criterion in verdict.criteria:
+        if criterion.basis is Basis.REFERENCE and criterion.value is None:
+            names.setdefault(criterion.reason, []).append(criterion.what)
+    for reason, whats in names.items():
+        page.paragraph(f"not compared: {'; '.join(whats)}. {reason}", lead=" " * 25, style="dim")
 
 
 def _healthy(criterion: Criterion) -> str:

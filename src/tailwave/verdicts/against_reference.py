@@ -11,6 +11,9 @@ Below ``RESOLUTION`` nothing is called a difference, however alike the reference
 A figure worse than the bound is a WARNING and never CRITICAL: that the GPU is slower than its like
 is proven, that the link defeats its purpose is not. Better than the reference is healthy, and a
 figure without a better side (the number of GPCs) is not judged.
+
+Figures that the host has its part in are compared only where the host itself is as fast as the
+reference's: a step of an empty loop takes as long. Else a slow host would look like a slow GPU.
 """
 
 from __future__ import annotations
@@ -20,7 +23,15 @@ import statistics
 from typing import Final
 
 from tailwave.headlines import RESOLUTION, Better, headline, named
-from tailwave.model import Basis, Criterion, Health, Measurement, Reference, ReferenceFigure
+from tailwave.model import (
+    Basis,
+    Criterion,
+    FigureKey,
+    Health,
+    Measurement,
+    Reference,
+    ReferenceFigure,
+)
 from tailwave.verdicts.criteria import within
 
 # Student's t, one-sided 99.9%, for 2, 3, ... degrees of freedom; beyond the table its last entry,
@@ -30,15 +41,32 @@ _FIRST_DEGREES = 2
 
 
 def against_reference(
-    measurements: list[Measurement], reference: Reference | None
+    measurements: list[Measurement], reference: Reference | None, host: Measurement
 ) -> tuple[Criterion, ...]:
-    """Return one criterion for each headline figure that the reference has too."""
+    """Return one criterion for each headline figure that the reference has too.
+
+    ``host`` is how fast the host is by itself.
+    """
     known = {figure.key: figure for figure in reference.figures} if reference else {}
+    other_host = _other_host(host, known)
     return tuple(
-        _criterion(measurement, known[measurement.key])
+        _criterion(measurement, known[measurement.key], other_host)
         for measurement in measurements
         if _is_judged(measurement) and measurement.key in known
     )
+
+
+def _other_host(host: Measurement, known: dict[FigureKey, ReferenceFigure]) -> str:
+    """Say why this host cannot be compared with the reference's; "" when it can."""
+    figure = known.get(host.key)
+    if host.value is None or figure is None:
+        return "How fast this host is against the reference's is not known."
+    usual, reach = statistics.fmean(figure.values), tolerance(figure)
+    low, high = host.interval
+    if low <= usual + reach and usual - reach <= high:
+        return ""
+    slower = "slower" if host.value > usual else "faster"
+    return f"This host is {slower} than the reference's, and has its part in the figure."
 
 
 def _is_judged(measurement: Measurement) -> bool:
@@ -47,12 +75,15 @@ def _is_judged(measurement: Measurement) -> bool:
     return measurement.headline and measurement.value is not None and has_a_worse_side
 
 
-def _criterion(measurement: Measurement, figure: ReferenceFigure) -> Criterion:
+def _criterion(measurement: Measurement, figure: ReferenceFigure, other_host: str) -> Criterion:
+    what = named(measurement.name, measurement.parameters)
+    if other_host and headline(measurement.name).host:
+        return Criterion(what, Basis.REFERENCE, Health.UNKNOWN, reason=other_host)
     better = headline(measurement.name).better
     usual = statistics.fmean(figure.values)
     reach = tolerance(figure)
     return within(
-        named(measurement.name, measurement.parameters),
+        what,
         measurement,
         least=usual - reach if better is Better.MORE else None,
         most=usual + reach if better is Better.LESS else None,

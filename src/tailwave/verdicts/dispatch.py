@@ -3,8 +3,9 @@
 Bounds on any GPU:
 
 - A grid's time is a straight line in its CTAs. A dispatcher that had to search for a free SM would
-  take longer for each CTA as grids grow, and bend the line; the bound is what a check can tell
-  from straight (``RESOLUTION``), and a bend is a WARNING.
+  take longer for each CTA as grids grow, and bend the line. What the line leaves unexplained is to
+  be within what a check can tell (``RESOLUTION``) of what the times differ by, so R squared is at
+  least 1 - ``RESOLUTION`` squared. A bend is a WARNING.
 - Equal CTAs, each filling an SM, are handed to whichever SM is free. SMs of one speed then run the
   same number of them but for one more or less: of ``waves`` on average at least ``waves`` - 1
   against ``waves`` + 1. An SM below that is slow or passed over, and every grid waits for it
@@ -33,9 +34,9 @@ def criteria(figures: Figures) -> tuple[Criterion, ...]:
     waves = float(fairness.parameters.get("waves", _WAVES))
     return (
         within(
-            "how far the time of a grid is from a straight line in its CTAs",
-            figures.get("dispatch.deviation"),
-            most=RESOLUTION,
+            "how straight the time of a grid is in its CTAs",
+            figures.get("dispatch.linearity"),
+            least=1 - RESOLUTION**2,
             breach=Health.WARNING,
         ),
         within(

@@ -4,9 +4,10 @@ Bounds on any GPU:
 
 - A TPC carries no less than one SM, a GPC no less than one of its TPCs, and the whole chip no less
   than one GPC. A fabric that carries less the more it is asked collapses (CRITICAL).
-- With all SMs reading, the SMs of a GPC share its port. Those of the largest then get as much less
-  than those of the smallest as there are more of them; a slower SM than that is slowed by something
-  else (WARNING).
+- With all SMs reading, the SMs of a GPC share its port, and those of the largest get as much less
+  than those of the smallest as there are more of them. An SM keeps so many reads on their way, so
+  it gets less by as much as its way to L2 is longer (Little's law). A slower SM than both together
+  explain is slowed by something else (WARNING).
 - An arbiter that serves in turn lets a read wait for one of each other SM at most. A read beside
   ``k`` readers that takes more than ``k`` + 1 times as long as alone is starved (CRITICAL).
 """
@@ -15,6 +16,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 from typing import Final
+
+import msgspec
 
 from tailwave.headlines import RESOLUTION
 from tailwave.model import Criterion, Health, Measurement
@@ -54,9 +57,13 @@ def _growth(figures: Figures, op: str) -> tuple[Criterion, ...]:
 def _fairness(figures: Figures) -> Criterion:
     what = "the slowest SM against the fastest, all reading"
     sizes = divided(figures.get("topology.smallest_gpc"), figures.get("topology.largest_gpc"))
+    ways = figures.get("l2.latency_mean")  # its samples are the means of the SMs
     if sizes.value is None:
         return within(what, sizes)
-    least = sizes.value * (1 - RESOLUTION)
+    if not ways.samples:
+        return within(what, msgspec.structs.replace(ways, value=None))
+    distance = min(ways.samples) / max(ways.samples)
+    least = sizes.value * distance * (1 - RESOLUTION)
     return within(what, figures.get("fabric.fairness"), least=least, breach=Health.WARNING)
 
 

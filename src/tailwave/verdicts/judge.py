@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import ModuleType
 
+from tailwave.headlines import HOST_SPEED
 from tailwave.model import Criterion, Health, Measurement, Reference, Status, Verdict
 from tailwave.verdicts import VERDICTS
 from tailwave.verdicts.against_reference import against_reference
@@ -28,7 +29,7 @@ def _verdict(link: ModuleType, figures: Figures, reference: Reference | None) ->
     criteria: tuple[Criterion, ...] = (
         *link.criteria(figures),
         *repeatability(measured),
-        *against_reference(measured, reference),
+        *against_reference(measured, reference, figures.get(HOST_SPEED)),
     )
     health = _health(criteria, measured)
     if all(criterion.value is None for criterion in criteria):

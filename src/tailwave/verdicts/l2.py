@@ -5,9 +5,6 @@ Bounds on any GPU:
 - Data that fit L2 are read at least as fast as data that do not, or L2 brings nothing (CRITICAL).
 - A line that n SMs poll is read by each once, so at worst one after the other: the last has seen a
   write after n times what a single one takes (WARNING).
-- A line has one place, in L2, so a flag between two SMs costs what their ways to it cost, wherever
-  the partner is. Between partners it differs by no more than an SM's nearest line does from its
-  farthest (WARNING).
 """
 
 from __future__ import annotations
@@ -21,12 +18,11 @@ from tailwave.verdicts.words import duration, listed, sentences
 
 LINK: Final = "l2"
 PROBES: Final = ("l2",)
-_PARTNERS = ("same_tpc", "same_gpc", "other_gpc")
 
 
 def criteria(figures: Figures) -> tuple[Criterion, ...]:
-    """Hold L2 against memory, many pollers against one, a far partner against a near one."""
-    return (_cached(figures), _polled(figures), *_shared(figures))
+    """Hold L2 against memory, and many pollers against one."""
+    return (_cached(figures), _polled(figures))
 
 
 def _cached(figures: Figures) -> Criterion:
@@ -57,17 +53,6 @@ def _polled(figures: Figures) -> Criterion:
         most=pollers,
         breach=Health.WARNING,
     )
-
-
-def _shared(figures: Figures) -> tuple[Criterion, ...]:
-    shares = [figures.get("l2.share", where=where) for where in _PARTNERS]
-    known = [share for share in shares if share.value is not None]
-    spread = divided(figures.get("l2.latency_max"), figures.get("l2.latency_min"))
-    if len(known) < len(_PARTNERS) or spread.value is None:
-        return ()
-    best, worst = (pick(known, key=lambda m: m.value or 0.0) for pick in (min, max))
-    what = "a flag to the SM that is worst to share a line with against the best"
-    return (quotient(what, worst, best, most=spread.value, breach=Health.WARNING),)
 
 
 def claim(figures: Figures) -> str:
