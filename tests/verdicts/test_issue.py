@@ -56,11 +56,11 @@ def test_what_it_means() -> None:
     """The meaning is the warps that fill an SM, and the price of a conflict."""
     assert words(
         issue,
-        figure("issue.gap", 4.02, "clk", kind="dependent", warps_per_scheduler=1),
+        figure("issue.gap", 4.07, "clk", kind="dependent", warps_per_scheduler=1),
         figure("issue.barrier", 77.0, "clk", warps=32),
         figure("banks.cycles_per_way", 2.0, "clk", access="load"),
     ) == (
-        "FMA latency 4.02 clk, barrier 77 clk, conflict way 2 clk",
+        "FMA latency 4.07 clk, barrier 77 clk, conflict way 2 clk",
         (
             "Dependent arithmetic needs 4 warps a scheduler to fill an SM. "
             "A 32-way bank conflict makes a shared-memory access 62 clk longer."
