@@ -162,14 +162,17 @@ def _issue(bench: Bench) -> Iterator[str]:
         (3, "barrier", 512),
     ):
         for block in (128, 256, 512, 1024):
-            out = bench.device.buffer(2 * bench.sms)
-            bench.run("issue", block, out, kind, count)
-            cycles = np.median(out.read()[1::2]) / count
+            cycles = _issue_cycles(bench, block, kind, count) / count
             slots = block / 128 / cycles
             yield f"{name} {block} threads: {cycles:.3f} cycles, {slots:.3f} issued/clk/scheduler"
-    out = bench.device.buffer(2 * bench.sms)
-    bench.run("issue", 128, out, 2, 64)
-    yield f"nanosleep(100) {np.median(out.read()[1::2]) / 64:.0f} cycles"
+    yield f"nanosleep(100) {_issue_cycles(bench, 128, 2, 64) / 64:.0f} cycles"
+
+
+def _issue_cycles(bench: Bench, block: int, kind: int, count: int) -> float:
+    out = bench.device.buffer(3 * bench.sms)
+    bench.run("issue", block, out, kind, count)
+    rows = out.read().reshape(-1, 3)
+    return float(np.median(rows[:, 2] - rows[:, 1]))
 
 
 def _banks(bench: Bench) -> Iterator[str]:

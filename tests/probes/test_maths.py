@@ -8,6 +8,7 @@ import pytest
 from tailwave.model import Floats
 from tailwave.probes.dispatch import refill_gap
 from tailwave.probes.fabric import spread
+from tailwave.probes.issue import median_of_full
 from tailwave.probes.l2 import line_sides
 from tailwave.probes.traffic import Flow
 
@@ -77,3 +78,9 @@ def test_an_even_l2_has_no_sides() -> None:
 def test_what_noise_hides_is_not_named(difference: float) -> None:
     """A difference below the noise names no partition."""
     assert line_sides(near_and_far(difference)) is None
+
+
+def test_ctas_of_an_sm_are_timed_together() -> None:
+    """Two CTAs that took turns took as long as from the first start to the last end."""
+    sms, starts, ends = np.array([[0, 0, 1], [100, 600, 100], [600, 1_100, 400]])
+    assert median_of_full(sms, starts, ends, ctas=2) == 1_000

@@ -88,7 +88,7 @@ def test_ctas_that_ran_one_after_the_other_are_refused() -> None:
     device = FakeDevice(
         {
             "issue": lambda launch: write(
-                launch, [w for i in range(launch.grid) for w in (i % 2, half)]
+                launch, [w for i in range(launch.grid) for w in (i % 2, 0, half)]
             )
         }
     )

@@ -1,5 +1,6 @@
-// All warps of a CTA repeat one thing; counts the cycles from the first warp's start to the last
-// warp's end.
+// All warps of a CTA repeat one thing; reads the SM's clock at the first warp's start and the last
+// warp's end. An SM with several CTAs may let one run ahead: they are timed from the first start to
+// the last end of them all.
 #include "common.cuh"
 #include "fma.cuh"
 
@@ -67,7 +68,9 @@ extern "C" __global__ void __launch_bounds__(1024) issue(word *out, word kind, w
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        out[2 * blockIdx.x] = smid();
-        out[2 * blockIdx.x + 1] = last - first;
+        word *mine = out + 3 * blockIdx.x;
+        mine[0] = smid();
+        mine[1] = first;
+        mine[2] = last;
     }
 }

@@ -78,20 +78,23 @@ def _cycles(lab: Lab, kind: str, warps: int) -> float:
         raise NotSupportedError(f"An SM of this device does not hold {warps} warps.")
     number, iterations = _KINDS[kind]
     grid = ctas * lab.sm_count
-    with lab.words(2 * grid) as out:
+    with lab.words(3 * grid) as out:
         shared = -1 if ctas == 1 else 0
         lab.run("issue", grid, threads, out, number, iterations, shared=shared)
-        rows = out.read().reshape(grid, 2).astype(np.int64)
-    return _median_of_full(rows[:, 0], rows[:, 1], ctas)
+        sms, starts, ends = out.read().reshape(grid, 3).astype(np.int64).T
+    return median_of_full(sms, starts, ends, ctas)
 
 
-def _median_of_full(sms: Ints, cycles: Ints, ctas: int) -> float:
-    """Return the median over the SMs that ran just so many CTAs at once, of their longest."""
+def median_of_full(sms: Ints, starts: Ints, ends: Ints, ctas: int) -> float:
+    """Return the cycles that SMs with just so many CTAs took for them, the median over SMs.
+
+    From the first start to the last end, for an SM may let one CTA run ahead of the other.
+    """
     found, counts = np.unique(sms, return_counts=True)
-    longest = [cycles[sms == sm].max() for sm in found[counts == ctas]]
-    if not longest or min(longest) <= 0:
+    cycles = [int(ends[sms == sm].max() - starts[sms == sm].min()) for sm in found[counts == ctas]]
+    if not cycles or min(cycles) <= 0:
         raise DeviceFailedError("No SM ran the warps that were asked for.")
-    return float(np.median(longest))
+    return float(np.median(cycles))
 
 
 def _barriers(lab: Lab) -> Results:

@@ -34,7 +34,15 @@ def issue(call: Call) -> Work:
     """Repeat one thing in all warps; CTAs of one launch on one SM share its schedulers."""
     warps = call.resident * -(-call.launch.block // WARP)
     one = iteration_cycles(call.chip, Kind(call.integer(1)), warps)
-    return _timed(call, call.integer(2) * one)
+    cycles = round(call.integer(2) * one)
+
+    def finish(placement: Placement) -> None:
+        out = call.words(0)[: 3 * len(placement.sm)].reshape(-1, 3)
+        out[:, 0] = placement.sm
+        out[:, 1] = np.rint(placement.start * call.chip.cycles(1))
+        out[:, 2] = out[:, 1] + np.uint64(cycles)
+
+    return Work(call.everywhere(call.chip.ns(cycles)), finish)
 
 
 def banks(call: Call) -> Work:
@@ -42,7 +50,14 @@ def banks(call: Call) -> Work:
     shared, mode = call.chip.shared, Mode(call.integer(3))
     ways = bank_ways(call.chip, call.integer(1), mode)
     first = shared.store_cycles if mode is Mode.STORE else shared.load_cycles
-    return _timed(call, call.integer(2) * (first + (ways - 1) * shared.way_cycles))
+    cycles = call.integer(2) * (first + (ways - 1) * shared.way_cycles)
+
+    def finish(placement: Placement) -> None:
+        out = call.words(0)[: 2 * len(placement.sm)].reshape(-1, 2)
+        out[:, 0] = placement.sm
+        out[:, 1] = round(cycles)
+
+    return Work(call.everywhere(call.chip.ns(cycles)), finish)
 
 
 def iteration_cycles(chip: Chip, kind: Kind, warps: int) -> float:
@@ -69,14 +84,3 @@ def bank_ways(chip: Chip, stride: int, mode: Mode) -> int:
     elif mode is Mode.SWIZZLED:
         words = words ^ (words // banks_there % banks_there)
     return int(np.bincount(np.unique(words) % banks_there).max())
-
-
-def _timed(call: Call, cycles: float) -> Work:
-    """Run every CTA for some cycles, and write its SM and the cycles."""
-
-    def finish(placement: Placement) -> None:
-        out = call.words(0)[: 2 * len(placement.sm)].reshape(-1, 2)
-        out[:, 0] = placement.sm
-        out[:, 1] = round(cycles)
-
-    return Work(call.everywhere(call.chip.ns(cycles)), finish)
