@@ -5,8 +5,9 @@ seen in one cluster share a GPC, and chains of such pairs make groups. Full clus
 the spare TPCs of larger GPCs; these are placed by their latency fingerprint, the row of cycles
 from a TPC (the mean of its SMs) to many L2 lines. TPCs in like places of the die have like rows,
 however far from L2 they are on average, so the distance of two is the standard deviation of the
-difference of their rows. On an H200 that is 0.2 to 0.6 cycles within a CPC, 0.6 to 1.5 between the
-most alike CPCs of two GPCs, and more else; Pearson's r is above 0.99 in both of the first cases.
+difference of their rows. On an H200 that is mostly 0.6 cycles to the next TPC of the same CPC, 1.0
+to 2.0 to the most alike CPC of another GPC, and 4 or more else; Pearson's r is above 0.99 in both of
+the first cases.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tailwave.probes.groups import components, linked
 Clusters: TypeAlias = Mapping[int, Sequence[tuple[int, ...]]]
 
 _TPC = 2
-# Rows of one CPC differ by noise (0.2 to 0.6 cycles on an H200), those of two by more (4 to 10).
+# Rows of one CPC differ by noise (some 0.6 cycles on an H200), those of two by more (4 to 10).
 _CPC_GAP = 2.0
 # Distances below this (cycles) are equal: latencies are whole cycles.
 RESOLUTION = 0.2
