@@ -6,8 +6,8 @@ the spare TPCs of larger GPCs; these are placed by their latency fingerprint, th
 from a TPC (the mean of its SMs) to many L2 lines. TPCs in like places of the die have like rows,
 however far from L2 they are on average, so the distance of two is the standard deviation of the
 difference of their rows. On an H200 that is mostly 0.6 cycles to the next TPC of the same CPC, 1.0
-to 2.0 to the most alike CPC of another GPC, and 4 or more else; Pearson's r is above 0.99 in both of
-the first cases.
+to 2.0 to the most alike CPC of another GPC, and 4 or more else; Pearson's r is above 0.99 in both
+of the first cases.
 """
 
 from __future__ import annotations
