@@ -11,10 +11,10 @@ from tailwave.references.make import make_reference
 from tests.measured import H200, SIMULATED, figure, session, without
 
 
-def run(sync_us: float, started: str = "2026-11-29T15:00:00+00:00", **fields: object) -> Session:
+def run(cycles: float, started: str = "2026-11-29T15:00:00+00:00", **fields: object) -> Session:
     """One run that measured a headline figure and another."""
     return session(
-        figure("launch.sync", sync_us, "us", spread=0.1),
+        figure("issue.barrier", cycles, "clk", spread=0.1),
         figure("launch.per_argument", 1.0, "ns", headline=False),
         started=started,
         **fields,
@@ -25,7 +25,7 @@ def test_a_reference_holds_each_runs_median_and_the_span_of_intervals() -> None:
     """Headline figures only; values in the order of the sessions."""
     made = make_reference([run(8.0), run(10.0), run(9.0)])
     (known,) = made.figures
-    assert (known.name, known.unit, known.values) == ("launch.sync", "us", (8.0, 10.0, 9.0))
+    assert (known.name, known.unit, known.values) == ("issue.barrier", "clk", (8.0, 10.0, 9.0))
     assert (known.low, known.high) == pytest.approx((7.2, 11.0))
     assert (made.device, made.sm_count, made.runs, made.drivers) == (
         "NVIDIA H200",
@@ -42,9 +42,36 @@ def test_the_speed_of_the_host_is_kept() -> None:
     assert [known.name for known in made.figures] == ["launch.host_loop"]
 
 
+def on_host(loop_ns: float, sync_us: float) -> Session:
+    """A run on a host whose empty loop takes so long a step."""
+    return session(
+        figure("launch.host_loop", loop_ns, "ns", headline=False),
+        figure("launch.sync", sync_us, "us"),
+        figure("issue.barrier", 77.0, "clk"),
+    )
+
+
+def test_figures_of_the_host_come_from_hosts_of_one_speed() -> None:
+    """A run on a slow core gives the GPU's own figures, and none that the host has a part in."""
+    made = make_reference(
+        [on_host(12.9, 8.0), on_host(25.9, 16.0), on_host(13.0, 8.1), on_host(12.8, 8.2)]
+    )
+    assert {known.name: known.values for known in made.figures} == {
+        "launch.host_loop": (12.9, 13.0, 12.8),
+        "launch.sync": (8.0, 8.1, 8.2),
+        "issue.barrier": (77.0,) * 4,
+    }
+
+
+def test_too_few_runs_on_a_host_of_one_speed() -> None:
+    """Then what the host has its part in is left out."""
+    made = make_reference([on_host(12.9, 8.0), on_host(25.9, 16.0), on_host(13.0, 8.1)])
+    assert [known.name for known in made.figures] == ["issue.barrier"]
+
+
 def test_a_figure_that_a_run_lacks_is_left_out() -> None:
     """Each figure rests on all the runs."""
-    failed = session(without("launch.sync", Status.FAILED, "It went wrong."))
+    failed = session(without("issue.barrier", Status.FAILED, "It went wrong."))
     assert make_reference([run(8.0), run(9.0), failed]).figures == ()
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from tailwave.model import Health
 from tailwave.reports.check_terminal import render_check
-from tests.reports.checks import HEALTHY, LOST, NARROW, NO_DEVICE, SIMULATION
+from tests.reports.checks import HEALTHY, LAUNCH, LOST, NARROW, NO_DEVICE, SIMULATION
 from tests.reports.printed import printed
 
 NARROW_REPORT = """\
@@ -31,15 +34,14 @@ What could not be measured, and why
 
 What the verdicts rest on
 launch
-  OK            0.143 x  a graph node against a launch in a full stream
-                         (healthy: up to 1 x)
-  OK           0.500 us  a node of a CUDA graph (the reference allows: up to
-                         0.520 us)
+  OK             0.143 x  a graph node against a launch in a full stream
+                          (healthy: up to 1 x)
+  OK            1 figure  within what the reference allows
 copy
-  WARNING       8 lanes  the link's width under load, of what both ends could do
-                         (healthy: at least 16 lanes)
-                         not compared: copies to the GPU, pinned. How fast this
-                         host is against the reference's is not known.
+  WARNING        8 lanes  the link's width under load, of what both ends could
+                          do (healthy: at least 16 lanes)
+                          not compared: copies to the GPU, pinned. How fast this
+                          host is against the reference's is not known.
 
 Notes
   - Only what holds on any GPU was judged: there is no reference for NVIDIA
@@ -79,6 +81,17 @@ def test_a_healthy_gpu() -> None:
 def test_a_simulated_gpu_says_so_three_times() -> None:
     """The first line, the device and the table of figures each say that nothing was real."""
     assert printed(render_check, SIMULATION).startswith(SIMULATED_BEGINNING)
+
+
+def test_what_is_slower_than_the_reference_is_listed() -> None:
+    """A figure that is not as usual has its line, with what the reference allows."""
+    slow = replace(LAUNCH.criteria[1], health=Health.WARNING, value=0.6)
+    launch = replace(LAUNCH, health=Health.WARNING, criteria=(slow,))
+    report = printed(render_check, replace(HEALTHY, verdicts=(launch,)))
+    assert (
+        "  WARNING       0.600 us  a node of a CUDA graph (the reference allows: up to\n"
+        "                          0.520 us)\n"
+    ) in report
 
 
 def test_no_device() -> None:

@@ -76,6 +76,14 @@ def test_what_went_wrong_leaves_the_link_unknown() -> None:
     assert launch(SLOW_NODE, STREAM, failed).health == Health.CRITICAL
 
 
+def test_a_figure_that_was_taken_at_other_parameters_is_known() -> None:
+    """A figure that failed at one setting of several does not leave the link unknown."""
+    ways = figure("banks.cycles_per_way", 2.0, "clk", access="load")
+    failed = without("banks.cycles_per_way", Status.FAILED, "The stores did not run.")
+    (verdict,) = judge([ways, failed], None, ["banks"])
+    assert verdict.health == Health.OK
+
+
 def test_a_link_without_figures_is_unknown_with_the_reason() -> None:
     """Nothing measured is unknown, and the meaning is why."""
     verdict = launch(without("launch", Status.FAILED, "The GPU stopped answering."))

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from tailwave.errors import UsageError
-from tailwave.headlines import HOST_SPEED
-from tailwave.model import DeviceFacts, Measurement, Reference, ReferenceFigure, Session, Status
+from tailwave.headlines import HOST_SPEED, RESOLUTION, headline
+from tailwave.model import (
+    DeviceFacts,
+    FigureKey,
+    Measurement,
+    Reference,
+    ReferenceFigure,
+    Session,
+    Status,
+)
 
 SCHEMA: Final = 1
 # A spread takes at least two runs, and one of two cannot tell which of them was the odd one out.
 LEAST_RUNS: Final = 3
+
+_Run: TypeAlias = dict[FigureKey, Measurement]
 
 
 def make_reference(sessions: Sequence[Session]) -> Reference:
@@ -51,10 +62,41 @@ def _common_device(sessions: Sequence[Session]) -> DeviceFacts:
 
 
 def _figures(sessions: Sequence[Session]) -> tuple[ReferenceFigure, ...]:
-    """Return the headline figures in the order of the first session."""
+    """Return the figures in the order of the first session.
+
+    Those that the host has its part in come from the runs on a host of one speed; where these are
+    too few, they are left out.
+    """
     runs = [{m.key: m for m in session.measurements if _counts(m)} for session in sessions]
-    shared = [name for name in runs[0] if all(name in run for run in runs)]
-    return tuple(_figure([run[name] for run in runs]) for name in shared)
+    of_one_speed = _of_one_speed(runs)
+    figures = []
+    for key, first in runs[0].items():
+        chosen = of_one_speed if _is_the_hosts(first.name) else runs
+        if len(chosen) >= LEAST_RUNS and all(key in run for run in chosen):
+            figures.append(_figure([run[key] for run in chosen]))
+    return tuple(figures)
+
+
+def _of_one_speed(runs: Sequence[_Run]) -> list[_Run]:
+    """Return the runs whose host was as fast as that of the middle run."""
+    speeds = [_speed(run) for run in runs]
+    known = [speed for speed in speeds if speed is not None]
+    if not known:
+        return []
+    middle = statistics.median_low(known)
+    return [
+        run
+        for run, speed in zip(runs, speeds, strict=True)
+        if speed is not None and abs(speed - middle) <= RESOLUTION * middle
+    ]
+
+
+def _speed(run: _Run) -> float | None:
+    return next((m.value for m in run.values() if m.name == HOST_SPEED), None)
+
+
+def _is_the_hosts(name: str) -> bool:
+    return name == HOST_SPEED or headline(name).host
 
 
 def _counts(measurement: Measurement) -> bool:

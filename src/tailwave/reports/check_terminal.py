@@ -24,6 +24,7 @@ _STYLES = {
 }
 _HEADING = "bold underline"
 _LINK, _HEALTH, _FIGURE = 9, 8, 22  # widths of the table's columns
+_NOTHING = " " * 26  # as wide as what stands before the words of a criterion
 
 
 def render_check(session: Session, console: Console) -> None:
@@ -115,15 +116,32 @@ def _print_details(page: Page, verdicts: tuple[Verdict, ...]) -> None:
     for verdict in spoken:
         page.paragraph(verdict.link, style="bold")
         for criterion in verdict.criteria:
-            if criterion.value is not None:
+            if criterion.value is not None and not _is_as_usual(criterion):
                 _print_criterion(page, criterion, criterion.value)
+        _print_as_usual(page, verdict)
         _print_not_compared(page, verdict)
 
 
 def _print_criterion(page: Page, criterion: Criterion, value: float) -> None:
-    lead = f"  {criterion.health.upper():<8}  {quantity(value, criterion.unit):>11}  "
+    lead = _lead(criterion.health, quantity(value, criterion.unit))
     style = "" if criterion.health is Health.OK else _STYLES[criterion.health]
     page.paragraph(f"{criterion.what} ({_healthy(criterion)})", lead=lead, lead_style=style)
+
+
+def _is_as_usual(criterion: Criterion) -> bool:
+    """Tell whether a figure is within what the reference allows: one line counts them all."""
+    return criterion.basis is Basis.REFERENCE and criterion.health is Health.OK
+
+
+def _print_as_usual(page: Page, verdict: Verdict) -> None:
+    count = sum(_is_as_usual(criterion) for criterion in verdict.criteria)
+    if count:
+        lead = _lead(Health.OK, _counted(count))
+        page.paragraph("within what the reference allows", lead=lead)
+
+
+def _lead(health: Health, figure: str) -> str:
+    return f"  {health.upper():<8}  {figure:>12}  "
 
 
 def _print_not_compared(page: Page, verdict: Verdict) -> None:
@@ -133,7 +151,7 @@ def _print_not_compared(page: Page, verdict: Verdict) -> None:
         if criterion.basis is Basis.REFERENCE and criterion.value is None:
             names.setdefault(criterion.reason, []).append(criterion.what)
     for reason, whats in names.items():
-        page.paragraph(f"not compared: {'; '.join(whats)}. {reason}", lead=" " * 25, style="dim")
+        page.paragraph(f"not compared: {'; '.join(whats)}. {reason}", lead=_NOTHING, style="dim")
 
 
 def _healthy(criterion: Criterion) -> str:

@@ -37,15 +37,17 @@ def _verdict(link: ModuleType, figures: Figures, reference: Reference | None) ->
     return Verdict(link.LINK, health, link.claim(figures), link.meaning(figures), criteria)
 
 
-def _health(criteria: Iterable[Criterion], measured: Iterable[Measurement]) -> Health:
+def _health(criteria: Iterable[Criterion], measured: list[Measurement]) -> Health:
     """Return the worst of what was said.
 
     What the GPU cannot do, or not for this user, says nothing about its health. What was tried and
-    went wrong does: the link is then not known to be well.
+    went wrong does: the link is then not known to be well. A figure that went wrong at some
+    parameters and was taken at others is none of these.
     """
     said = [criterion.health for criterion in criteria if criterion.value is not None]
-    failed = any(measurement.status is Status.FAILED for measurement in measured)
-    return worst([*said, *([Health.UNKNOWN] if failed else [])])
+    failed = {m.name for m in measured if m.status is Status.FAILED}
+    taken = {m.name for m in measured if m.status is Status.OK}
+    return worst([*said, *([Health.UNKNOWN] if failed - taken else [])])
 
 
 def _reason(measured: list[Measurement]) -> str:
