@@ -24,8 +24,9 @@ def write_reference(plan: Plan, runs: int, sessions: tuple[Path, ...], output: P
     device = next(session.device for session in measured if session.device is not None)
     path = output or own_path(device)
     save_reference(reference, path)
+    count = len(reference.figures)
     click.echo(
-        f"wrote {path}: {len(reference.figures)} figures of {reference.device}, "
+        f"wrote {path}: {count} figure{'' if count == 1 else 's'} of {reference.device}, "
         f"{reference.runs} runs",
         err=True,
     )
