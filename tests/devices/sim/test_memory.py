@@ -154,7 +154,10 @@ def test_nobody_waits_on_an_idle_chip() -> None:
 
 
 def test_the_wait_grows_with_the_load() -> None:
-    """SM by SM of the victim's own GPC, and by the closed form where there is room to spare."""
+    """SM by SM of the victim's own GPC, and by the closed form where there is room to spare.
+
+    There half a service is the most, for what streams keep under way fills no queue yet.
+    """
     peers = [sm for sm in np.flatnonzero(TOPOLOGY.gpc == 1).tolist() if sm not in (2, 3)]
     waits = [
         fabric.queueing_cycles(CHIP, TOPOLOGY, _active(peers[:count]), 2) for count in range(15)
@@ -163,7 +166,7 @@ def test_the_wait_grows_with_the_load() -> None:
     half = PORTS.burst_cycles * PORTS.sm_read / 2
     load = np.array([4 * PORTS.sm_read / PORTS.gpc_read, 4 * PORTS.sm_read / PORTS.l2_read])
     services = half / np.array([PORTS.gpc_read, PORTS.l2_read])
-    assert waits[4] == pytest.approx(float((services * load / (1 - load)).sum()))
+    assert waits[4] == pytest.approx(float((services * np.minimum(load / (1 - load), 1)).sum()))
 
 
 def test_a_full_port_holds_what_is_under_way() -> None:
@@ -171,7 +174,9 @@ def test_a_full_port_holds_what_is_under_way() -> None:
     peers = [sm for sm in np.flatnonzero(TOPOLOGY.gpc == 1).tolist() if sm != 2]
     wait = fabric.queueing_cycles(CHIP, TOPOLOGY, _active(peers), 2)
     backlog = len(peers) * PORTS.in_flight_bytes / PORTS.gpc_read - CHIP.latency.mean_cycles
-    assert wait == pytest.approx(backlog, rel=0.05)
+    half = PORTS.burst_cycles * PORTS.sm_read / 2
+    services = sum(half / port for port in (PORTS.tpc_read, PORTS.gpc_read, PORTS.l2_read))
+    assert backlog < wait <= backlog + services
 
 
 def _loaded(rig: Rig, roles: Sequence[int], samples: int = 1000) -> list[int]:

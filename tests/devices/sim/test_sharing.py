@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tailwave.devices.sim.kernels.sharing import atomic_rates
+from tailwave.devices.sim.kernels.sharing import atomic_rates, poll_ns
 from tests.devices.sim.rig import CHIP, SMS, Rig
 
 RATES = CHIP.atomics
 
 
-@pytest.mark.parametrize(("stride", "expected"), [(0, 43e9), (32, 328e9), (4096, 941e9)])
+@pytest.mark.parametrize(("stride", "expected"), [(0, 43.2e9), (32, 291e9), (4096, 979e9)])
 def test_atomics_go_at_the_measured_rates(stride: int, expected: float) -> None:
     """All SMs on one address, four to a line, each on its own page; thread-operations a second."""
     rig = Rig()
@@ -40,7 +40,7 @@ def test_sms_of_one_line_share_it_by_turns() -> None:
 @pytest.mark.parametrize(
     ("other", "expected"),
     [
-        (1, CHIP.sharing.same_tpc_cycles),
+        (1, CHIP.sharing.same_gpc_cycles),
         (24 * 2, CHIP.sharing.same_gpc_cycles),
         (2, CHIP.sharing.other_gpc_cycles),
     ],
@@ -61,10 +61,17 @@ def test_a_partner_that_never_came_is_not_seen() -> None:
 
 
 @pytest.mark.parametrize("pollers", [1, 2, 131])
-def test_each_poller_makes_the_answer_later(pollers: int) -> None:
-    """The first sees the write after its time, each further one adds its own."""
+def test_the_last_poller_answers_later_the_more_there_are(pollers: int) -> None:
+    """What one takes, and for the latest of more the harmonic sum of the spread."""
     rig = Rig()
     mask = rig.select(range(1, 1 + pollers))
     out = rig.everywhere("poll", 32, rig.buffer(5), rig.buffer(64), 5, 0, mask)
-    expected = CHIP.sharing.poll_ns + (pollers - 1) * CHIP.sharing.poll_sm_ns
-    assert out.tolist() == [round(expected)] * 5
+    assert out.tolist() == [round(poll_ns(CHIP, pollers))] * 5
+
+
+def test_further_pollers_matter_less_and_less() -> None:
+    """One, two, four: half of the spread for the second, a third and a quarter for two more."""
+    one, two, four = (poll_ns(CHIP, count) for count in (1, 2, 4))
+    spread = CHIP.sharing.poll_spread_ns
+    assert one == CHIP.sharing.poll_ns
+    assert (two - one, four - two) == pytest.approx((spread / 2, spread * (1 / 3 + 1 / 4)))

@@ -36,10 +36,12 @@ def test_a_domain_lies_in_one_gpc() -> None:
 
 
 def test_the_first_wave_visits_each_sm_once() -> None:
-    """The first eight CTAs go to eight GPCs, the first 66 to 66 TPCs."""
+    """Some TPCs first, as on an H200; then GPC after GPC, both SMs of a TPC together."""
     assert sorted(TOPOLOGY.order.tolist()) == list(range(132))
-    assert len(set(TOPOLOGY.gpc[TOPOLOGY.order[:8]].tolist())) == 8
-    assert len(set(TOPOLOGY.tpc[TOPOLOGY.order[:66]].tolist())) == 66
+    assert TOPOLOGY.order[:8].tolist() == list(range(124, 132))
+    later = TOPOLOGY.order[8:]
+    assert list(dict.fromkeys(TOPOLOGY.gpc[later].tolist())) == [3, 4, 5, 6, 7, 0, 1, 2]
+    assert (TOPOLOGY.tpc[later[0::2]] == TOPOLOGY.tpc[later[1::2]]).all()
 
 
 def test_tpcs_are_numbered_without_a_gap() -> None:

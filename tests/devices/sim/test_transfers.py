@@ -13,9 +13,14 @@ NBYTES = 1 << 28
 FIXED = COPIES.enqueue_ns + COPIES.latency_ns + CHIP.launch.sync_ns
 
 
-@pytest.mark.parametrize("to_device", [True, False])
 @pytest.mark.parametrize(
-    ("pinned", "gbps"), [(True, COPIES.pinned_gbps), (False, COPIES.pageable_gbps)]
+    ("to_device", "pinned", "gbps"),
+    [
+        (True, True, COPIES.pinned_gbps),
+        (False, True, COPIES.pinned_gbps),
+        (True, False, COPIES.pageable_gbps),
+        (False, False, COPIES.pageable_back_gbps),
+    ],
 )
 def test_a_copy_goes_at_its_bandwidth(*, to_device: bool, pinned: bool, gbps: float) -> None:
     """Plus what any copy costs."""

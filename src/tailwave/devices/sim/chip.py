@@ -48,11 +48,16 @@ class Gpc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TopologyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which SMs form TPCs, CPCs and GPCs; leftover TPCs form no cluster with others."""
+    """Which SMs form TPCs, CPCs and GPCs, and in which order an empty chip is filled.
+
+    Leftover TPCs form no cluster with others.
+    """
 
     gpcs: tuple[Gpc, ...]
     sms_per_tpc: int
     leftover_tpcs: tuple[int, ...]
+    first_wave_tpcs: tuple[int, ...]
+    first_wave_gpcs: tuple[int, ...]
 
 
 class LaunchCosts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,6 +91,8 @@ class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     schedulers: int
     fma_latency_cycles: float
+    fma_cycles: float
+    further_cta_cycles: float
     nanosleep_cycles: float
     barrier_cycles: float
     barrier_warp_cycles: float
@@ -147,11 +154,10 @@ class Atomics(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Sharing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What it costs to pass a line from one SM to others."""
 
-    same_tpc_cycles: float
     same_gpc_cycles: float
     other_gpc_cycles: float
     poll_ns: float
-    poll_sm_ns: float
+    poll_spread_ns: float
 
 
 class Copies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -159,6 +165,7 @@ class Copies(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     pinned_gbps: float
     pageable_gbps: float
+    pageable_back_gbps: float
     latency_ns: float
     enqueue_ns: float
     both_share: float
@@ -193,6 +200,7 @@ class Partition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     least: int
     alignment: int
     split_ns: float
+    launch_ns: float
 
 
 class Chip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

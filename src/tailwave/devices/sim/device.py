@@ -77,7 +77,9 @@ class SimDevice:
         queue = self._gpu.own(stream)
         self._check_cluster(queue, launch)
         costs = self._chip.launch
-        self._host.pay(costs.enqueue_ns + costs.argument_ns * len(launch.args))
+        whole = queue.sm_count == self._gpu.topology.sm_count
+        more = 0.0 if whole else self._chip.partition.launch_ns
+        self._host.pay(costs.enqueue_ns + more + costs.argument_ns * len(launch.args))
         self._push(queue, self._gpu.kernel(queue, launch))
 
     def graph(self, launches: Sequence[Launch]) -> SimGraph:
@@ -127,7 +129,8 @@ class SimDevice:
         self._require(Feature.COPY)
         copies = self._chip.copies
         self._host.pay(copies.enqueue_ns)
-        rate = copies.pinned_gbps if pinned else copies.pageable_gbps
+        pageable = copies.pageable_gbps if to_device else copies.pageable_back_gbps
+        rate = copies.pinned_gbps if pinned else pageable
         queue = self._gpu.own(stream)
         self._push(
             queue,

@@ -51,22 +51,19 @@ def build(table: TopologyTable) -> Topology:
         position=position,
         side=np.array([table.gpcs[g].side for g in gpc]),
         site=np.array([table.gpcs[g].site for g in gpc]),
-        order=_first_wave(tpc, gpc),
+        order=_first_wave(tpc, gpc, table),
         domains=_domains(tpc, gpc, table.leftover_tpcs),
     )
 
 
-def _first_wave(tpc: Ints, gpc: Ints) -> Ints:
-    """Order the SMs as an empty chip is filled: over the GPCs by turns, one SM of each TPC first.
-
-    An assumption: NVIDIA does not say how it is done.
-    """
-    second = np.concatenate(([False], tpc[1:] == tpc[:-1]))
-    turn = np.zeros(len(tpc), dtype=np.int64)
-    for one in np.unique(gpc):
-        inside = gpc == one
-        turn[inside] = np.argsort(np.lexsort((tpc[inside], second[inside])))
-    return np.lexsort((gpc, turn, second))
+def _first_wave(tpc: Ints, gpc: Ints, table: TopologyTable) -> Ints:
+    """Order the SMs as an empty chip is filled: some TPCs first, then GPC after GPC."""
+    after = len(table.first_wave_gpcs)
+    rank = np.full(len(tpc), after)
+    for place, one in enumerate(table.first_wave_gpcs):
+        rank[gpc == one] = place
+    rank[np.isin(tpc, table.first_wave_tpcs)] = -1
+    return np.lexsort((tpc, rank))
 
 
 def _domains(tpc: Ints, gpc: Ints, leftover: tuple[int, ...]) -> tuple[Ints, ...]:

@@ -10,6 +10,7 @@ from tailwave.devices.sim.chip import Chip
 from tailwave.devices.sim.dispatch import WARP
 from tailwave.devices.sim.kernels.call import Call
 from tailwave.devices.sim.work import Placement, Work
+from tailwave.model import Ints
 
 
 class Kind(enum.IntEnum):
@@ -32,25 +33,25 @@ class Mode(enum.IntEnum):
 
 def issue(call: Call) -> Work:
     """Repeat one thing in all warps; CTAs of one launch on one SM share its schedulers."""
-    warps = call.resident * -(-call.launch.block // WARP)
-    one = iteration_cycles(call.chip, Kind(call.integer(1)), warps)
-    cycles = round(call.integer(2) * one)
+    ctas, warps = call.resident, -(-call.launch.block // WARP)
+    one = iteration_cycles(call.chip, Kind(call.integer(1)), warps, ctas)
+    cycles = call.integer(2) * one
+    later = call.chip.issue.further_cta_cycles
 
     def finish(placement: Placement) -> None:
         out = call.words(0)[: 3 * len(placement.sm)].reshape(-1, 3)
+        starts = placement.start * call.chip.cycles(1) + later * (_turns(placement.sm) % ctas)
         out[:, 0] = placement.sm
-        out[:, 1] = np.rint(placement.start * call.chip.cycles(1))
-        out[:, 2] = out[:, 1] + np.uint64(cycles)
+        out[:, 1] = np.rint(starts)
+        out[:, 2] = np.rint(starts + cycles)
 
-    return Work(call.everywhere(call.chip.ns(cycles)), finish)
+    return Work(call.everywhere(call.chip.ns(cycles + (ctas - 1) * later)), finish)
 
 
 def banks(call: Call) -> Work:
     """Go to shared memory again and again, by one warp."""
-    shared, mode = call.chip.shared, Mode(call.integer(3))
-    ways = bank_ways(call.chip, call.integer(1), mode)
-    first = shared.store_cycles if mode is Mode.STORE else shared.load_cycles
-    cycles = call.integer(2) * (first + (ways - 1) * shared.way_cycles)
+    one = access_cycles(call.chip, call.integer(1), Mode(call.integer(3)))
+    cycles = call.integer(2) * one
 
     def finish(placement: Placement) -> None:
         out = call.words(0)[: 2 * len(placement.sm)].reshape(-1, 2)
@@ -60,19 +61,44 @@ def banks(call: Call) -> Work:
     return Work(call.everywhere(call.chip.ns(cycles)), finish)
 
 
-def iteration_cycles(chip: Chip, kind: Kind, warps: int) -> float:
-    """Return the cycles of one iteration by all warps of an SM.
+def iteration_cycles(chip: Chip, kind: Kind, warps: int, ctas: int = 1) -> float:
+    """Return the cycles of one iteration by all warps of some equal CTAs on one SM.
 
-    A scheduler issues one instruction a cycle, to its warps by turns; a dependent one waits for
-    the one before, unless the other warps fill that time.
+    A scheduler issues one instruction a cycle, to its warps by turns, and the loop's own now and
+    then; a dependent one waits for the one before, unless the other warps fill that time. So does
+    a barrier of one CTA wait for its warps, and what the SM does for each of them is not done for
+    two CTAs at once.
     """
-    turns = -(-warps // chip.issue.schedulers)
+    costs = chip.issue
+    issuing = costs.fma_cycles * -(-warps * ctas // costs.schedulers)
+    arriving = costs.barrier_warp_cycles * warps
     return {
-        Kind.INDEPENDENT_FMA: float(turns),
-        Kind.DEPENDENT_FMA: max(chip.issue.fma_latency_cycles, turns),
-        Kind.NANOSLEEP: chip.issue.nanosleep_cycles,
-        Kind.BARRIER: chip.issue.barrier_cycles + chip.issue.barrier_warp_cycles * warps,
+        Kind.INDEPENDENT_FMA: issuing,
+        Kind.DEPENDENT_FMA: max(costs.fma_latency_cycles, issuing),
+        Kind.NANOSLEEP: costs.nanosleep_cycles,
+        Kind.BARRIER: max(costs.barrier_cycles + arriving, ctas * arriving),
     }[kind]
+
+
+def _turns(sms: Ints) -> Ints:
+    """Number the CTAs of each SM: 0 for its first, 1 for its next."""
+    order = np.argsort(sms, kind="stable")
+    first = np.searchsorted(sms[order], sms[order])
+    turns = np.empty_like(order)
+    turns[order] = np.arange(len(sms)) - first
+    return turns
+
+
+def access_cycles(chip: Chip, stride: int, mode: Mode) -> float:
+    """Return the cycles of one access to shared memory by a warp.
+
+    Loads wait for each other, so further ways add to their latency; stores queue up, so that one
+    takes as long as the banks do or as it takes to issue, whichever is longer.
+    """
+    ways = bank_ways(chip, stride, mode)
+    if mode is Mode.STORE:
+        return max(chip.shared.store_cycles, ways * chip.shared.way_cycles)
+    return chip.shared.load_cycles + (ways - 1) * chip.shared.way_cycles
 
 
 def bank_ways(chip: Chip, stride: int, mode: Mode) -> int:

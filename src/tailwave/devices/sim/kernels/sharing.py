@@ -49,9 +49,10 @@ def _line_rates(chip: Chip, line: Ints, address: Ints) -> Floats:
 
 
 def round_trip_cycles(chip: Chip, topology: Topology, one: int, other: int) -> float:
-    """Return the cycles that a line takes to go from one SM to another and back."""
-    if topology.tpc[one] == topology.tpc[other]:
-        return chip.sharing.same_tpc_cycles
+    """Return the cycles that a line takes to go from one SM to another and back.
+
+    The line stays in L2, so a partner in one's own TPC is no nearer than others of the GPC.
+    """
     if topology.gpc[one] == topology.gpc[other]:
         return chip.sharing.same_gpc_cycles
     return chip.sharing.other_gpc_cycles
@@ -70,13 +71,22 @@ def pingpong(call: Call) -> Work:
     return Work(call.on(both, call.chip.ns(cycles)), finish)
 
 
+def poll_ns(chip: Chip, pollers: int) -> float:
+    """Return the time from a write until the last of some polling SMs has answered (ns).
+
+    Each is somewhere in a read of its own when the write comes, so what it answers late is drawn
+    by lot, and the latest of ``n`` is late by the sum of 1/2 to 1/n as much again.
+    """
+    later = sum(1 / place for place in range(2, pollers + 1))
+    return chip.sharing.poll_ns + chip.sharing.poll_spread_ns * later
+
+
 def poll(call: Call) -> Work:
-    """Write on one SM, and wait until all that poll have answered; each adds to the queue."""
+    """Write on one SM, and wait until all that poll have answered."""
     rounds, writer = call.integer(2), call.integer(3)
     polling = call.selected(4)
     polling[writer] = False
-    sharing = call.chip.sharing
-    ns = sharing.poll_ns + sharing.poll_sm_ns * max(int(polling.sum()) - 1, 0)
+    ns = poll_ns(call.chip, int(polling.sum()))
 
     def finish(_: Placement) -> None:
         call.words(0)[:rounds] = round(ns)
