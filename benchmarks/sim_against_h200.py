@@ -16,7 +16,7 @@ import enum
 import re
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -33,6 +33,7 @@ from tailwave.probes.l2 import line_sides
 
 RESULTS = Path(__file__).parent / "results"
 RUNS = tuple(RESULTS / "check" / f"run{number}.json" for number in (1, 2, 3))
+ANOTHER = RESULTS / "check" / "independent.json"  # another H200, on another host
 PARAMETERS = Path(sim.__file__).with_name("h200.toml")
 WITHIN = 0.10
 
@@ -87,6 +88,7 @@ class Row(NamedTuple):
     simulated: float | None
     unit: str
     remark: str
+    headline: bool = False
 
     @property
     def error(self) -> float | None:
@@ -103,7 +105,10 @@ class Row(NamedTuple):
 
 def main() -> None:
     """Simulate, compare, and print or write."""
-    text = "\n".join(_report(compare(measured(), simulate())))
+    simulated = simulate()
+    rows = compare(measured(), simulated)
+    elsewhere = {row.figure: row for row in compare([session.load(ANOTHER)], simulated)}
+    text = "\n".join([*_report(rows), *_summary(rows, elsewhere)])
     if "--write" not in sys.argv:
         print(text)
         return
@@ -141,12 +146,13 @@ def compare(runs: Sequence[Session], simulated: Sequence[Measurement | Table]) -
     of_sim = _figures(simulated, topology)
     setting = sources()
     rows = []
+    headlines = {_label(m) for m in runs[0].measurements if m.headline}
     for figure, (_, unit) in of_runs[0].items():
         values = [run[figure][0] for run in of_runs if figure in run]
         middle = statistics.median(values)
         half, remark = _half(figure, (max(values) - min(values)) / abs(middle or 1), setting)
         at = of_sim[figure][0] if figure in of_sim else None
-        rows.append(Row(figure, half, middle, at, unit, remark))
+        rows.append(Row(figure, half, middle, at, unit, remark, figure in headlines))
     return rows
 
 
@@ -177,6 +183,11 @@ def _begins(figure: str, start: str) -> bool:
     return figure == start or figure.startswith((f"{start} ", f"{start}."))
 
 
+def _label(m: Measurement) -> str:
+    words = (f"{name}={value}" for name, value in m.parameters.items())
+    return " ".join((m.name, *words))
+
+
 def _figures(
     results: Sequence[Measurement | Table], topology: Topology
 ) -> dict[str, tuple[float, str]]:
@@ -185,8 +196,7 @@ def _figures(
     for result in results:
         if isinstance(result, Measurement):
             if result.value is not None:
-                words = (f"{name}={value}" for name, value in result.parameters.items())
-                found[" ".join((result.name, *words))] = (result.value, result.unit)
+                found[_label(result)] = (result.value, result.unit)
         elif result.name == "l2.latency":
             matrix = np.array(result.values, dtype=np.float64)
             for sites in ((0, 2), (1, 3)):
@@ -225,7 +235,7 @@ def _latencies(
 
 
 def _report(rows: Sequence[Row]) -> Iterator[str]:
-    """Render the table, then the summary."""
+    """Render the tables."""
     yield "Predicted by the simulator, against the medians of three checks of an H200."
     for half in (Half.PREDICTED, Half.SET, Half.NEITHER):
         chosen = [row for row in rows if row.half == half]
@@ -233,8 +243,6 @@ def _report(rows: Sequence[Row]) -> Iterator[str]:
         yield f"{half.value} ({len(chosen)})"
         yield f"{'figure':<72}{'measured':>10}{'simulated':>11}{'error':>8}"
         yield from map(_line, chosen)
-    yield ""
-    yield from _summary([row for row in rows if row.half == Half.PREDICTED])
 
 
 def _line(row: Row) -> str:
@@ -244,17 +252,26 @@ def _line(row: Row) -> str:
     return f"{cells}  {row.unit:<8} {row.remark}".rstrip()
 
 
-def _summary(predicted: Sequence[Row]) -> Iterator[str]:
-    good = sum(row.within for row in predicted)
-    yield f"Within 10%: {good} of {len(predicted)} predicted figures ({good / len(predicted):.0%})."
+def _summary(rows: Sequence[Row], elsewhere: Mapping[str, Row]) -> Iterator[str]:
+    """Count the predicted figures within 10%, here and on another H200, and explain the others."""
+    predicted = [row for row in rows if row.half == Half.PREDICTED]
+    yield ""
+    yield f"Within 10%: {_count(predicted)} predicted figures ({share_within(rows):.0%})."
+    yield f"  headlines     {_count([row for row in predicted if row.headline])}"
     for probe in dict.fromkeys(row.figure.split(".")[0] for row in predicted):
         of_probe = [row for row in predicted if row.figure.startswith(f"{probe}.")]
-        yield f"  {probe:<14}{sum(row.within for row in of_probe):>3} of {len(of_probe)}"
+        yield f"  {probe:<14}{_count(of_probe)}"
+    there = [elsewhere[row.figure] for row in predicted if row.figure in elsewhere]
+    yield f"On another H200, which set nothing: {_count(there)} of the same figures."
     yield "Not within 10%:"
     for row in predicted:
         if not row.within:
             error = "-" if row.error is None else f"{row.error:+.0%}"
             yield f"  {row.figure}: {error}: {reason(row)}"
+
+
+def _count(rows: Sequence[Row]) -> str:
+    return f"{sum(row.within for row in rows)} of {len(rows)}"
 
 
 def reason(row: Row) -> str:
