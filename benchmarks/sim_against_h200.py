@@ -58,16 +58,18 @@ LEFT_OUT = {
 
 # Why a predicted figure is off by more than 10%.
 REASONS = {
-    "fabric.speedup_spread op=read": "two SMs in each GPC slow each other less here than there",
+    "fabric.speedup_spread op=read": "no port is full, and yet they get less than alone; why is not "
+    "known",
     "fabric.loaded_latency quantile=p99 where=same_gpc": "waits at a full GPC port have a longer "
     "tail than the exponential one here",
+    "fabric.loaded_latency quantile=p50 where=other_gpcs": "the queues at L2 are longer than what "
+    "fills a GPC's port would make them",
+    "interference.partition": "here the host is late as often beside a tenant as alone",
+    "interference.priority": "the wait for a tenant's CTAs is some 7 us longer there; why is not "
+    "known",
     "l2.latency sites=1,3 of=sd_of_sms": "each TPC is some 3 cycles off its rank in the CPC",
     "l2.share_by_sm": "to some sites a round trip takes 1,060 cycles, to others 1,460; here all "
     "alike",
-    "fabric.loaded_latency quantile=p50 where=other_gpcs": "the queues at L2 are longer than what "
-    "fills a GPC's port would make them",
-    "interference.partition": "there the host is late less often beside a tenant than alone",
-    "interference.priority": "the tenant's CTAs take longer to follow each other than here",
 }
 
 
@@ -262,7 +264,7 @@ def _summary(rows: Sequence[Row], elsewhere: Mapping[str, Row]) -> Iterator[str]
         of_probe = [row for row in predicted if row.figure.startswith(f"{probe}.")]
         yield f"  {probe:<14}{_count(of_probe)}"
     there = [elsewhere[row.figure] for row in predicted if row.figure in elsewhere]
-    yield f"On another H200, which set nothing: {_count(there)} of the same figures."
+    yield f"On another H200, on a slower host, which set nothing: {_count(there)} of the same."
     yield "Not within 10%:"
     for row in predicted:
         if not row.within:
