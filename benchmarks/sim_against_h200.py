@@ -58,8 +58,8 @@ LEFT_OUT = {
 
 # Why a predicted figure is off by more than 10%.
 REASONS = {
-    "fabric.speedup_spread op=read": "no port is full, and yet they get less than alone; why is not "
-    "known",
+    "fabric.speedup_spread op=read": "no port is full, yet they get less than alone; why is "
+    "not known",
     "fabric.loaded_latency quantile=p99 where=same_gpc": "waits at a full GPC port have a longer "
     "tail than the exponential one here",
     "fabric.loaded_latency quantile=p50 where=other_gpcs": "the queues at L2 are longer than what "
