@@ -40,6 +40,7 @@ FAMILIES = (
     Family("errors"),
     Family("model"),
     Family("stats"),
+    Family("figures"),
     Family("session", imports=("model", "errors")),
     Family(
         "readers",
@@ -51,7 +52,7 @@ FAMILIES = (
     Family("replay", imports=("model", "stats", "timeline")),
     Family(
         "rules",
-        imports=("model", "stats", "timeline", "replay"),
+        imports=("model", "stats", "figures", "timeline", "replay"),
         registry="RULES",
         support=("build",),
         engine="diagnose",
@@ -74,13 +75,13 @@ FAMILIES = (
     Family("references", imports=("model", "headlines", "errors")),
     Family(
         "verdicts",
-        imports=("model", "headlines", "reports.figures"),
+        imports=("model", "headlines", "figures"),
         registry="VERDICTS",
         support=("against_reference", "criteria", "figures", "health", "repeatability", "words"),
         engine="judge",
     ),
     Family("compare", imports=("model", "headlines")),
-    Family("reports", imports=("model", "errors", "__version__")),
+    Family("reports", imports=("model", "errors", "figures", "__version__")),
     Family(
         "cli",
         imports=None,

@@ -7,16 +7,15 @@ import pytest
 from tailwave.model import Severity
 from tailwave.replay.forecast import Forecast, forecast
 from tailwave.rules.build import (
+    counted,
     finding,
     gain,
     heaviest,
     operator_of,
-    percent,
     place_of,
     severity,
     share_saved,
     short,
-    time,
     times,
 )
 from tailwave.timeline.prepare import prepare
@@ -78,18 +77,11 @@ def test_a_gain_names_both_times() -> None:
     assert share_saved(step_of_500(), 900.0) == "0%"
 
 
-@pytest.mark.parametrize(
-    ("us", "words"),
-    [(0.44, "0.4 us"), (9.94, "9.9 us"), (12.4, "12 us"), (1234.5, "1.23 ms"), (12_345, "12.3 ms")],
-)
-def test_times_are_worded_by_their_size(us: float, words: str) -> None:
-    """Three figures at most, in the unit that suits."""
-    assert time(us) == words
-
-
-def test_counts_and_shares_are_worded() -> None:
-    """Once, else so many times; a share in whole percent."""
-    assert (times(1), times(2), percent(0.126)) == ("once", "2 times", "13%")
+def test_counts_are_worded() -> None:
+    """Once, else so many times; one thing, else so many things."""
+    assert (times(1), times(2)) == ("once", "2 times")
+    assert counted(1, "launch", "launches") == "1 launch"
+    assert counted(132, "launch", "launches") == "132 launches"
 
 
 def test_a_kernels_name_is_shortened_to_what_tells_it_apart() -> None:

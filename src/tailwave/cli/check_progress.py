@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from tailwave.figures import quantity
 from tailwave.model import Measurement, Status
-from tailwave.reports.figures import quantity
 
 
 class Progress:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tailwave.figures import quantity
 from tailwave.model import Basis, Criterion, DeviceFacts, Health, Session, Status, Verdict
 from tailwave.reports.check_headline import headline
-from tailwave.reports.figures import quantity
 from tailwave.reports.page import Cell, Page
 from tailwave.reports.subject import device_name, is_simulated, moment
 

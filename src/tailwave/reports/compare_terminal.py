@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tailwave.figures import percent, quantity
 from tailwave.model import Comparison, Difference, Measurement, Session
-from tailwave.reports.figures import percent, quantity
 from tailwave.reports.page import Page
 from tailwave.reports.subject import device_name, moment
 

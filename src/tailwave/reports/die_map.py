@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
+from tailwave.figures import quantity
 from tailwave.reports.die import Die, Gpc
-from tailwave.reports.figures import quantity
 from tailwave.reports.page import Page
 from tailwave.reports.shades import NOT_MEASURED, Shades
 

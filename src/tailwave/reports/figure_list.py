@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tailwave.figures import quantity
 from tailwave.model import Measurement, Session, Status
-from tailwave.reports.figures import quantity
 from tailwave.reports.page import Page
 from tailwave.reports.subject import is_simulated
 

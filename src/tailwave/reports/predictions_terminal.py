@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tailwave.figures import percent, time
 from tailwave.model import Prediction, Predictions
-from tailwave.reports.figures import percent, time
 from tailwave.reports.page import Page
 
 if TYPE_CHECKING:

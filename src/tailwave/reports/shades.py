@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from tailwave.reports.figures import quantity
+from tailwave.figures import quantity
 
 _BLOCKS = "░▒▓█"
 _ASCII = ".:*#"

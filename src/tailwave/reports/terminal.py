@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tailwave.figures import percent, quantity, time
 from tailwave.model import Diagnosis, Evidence, Finding, Severity, Share, Source, StepsSummary
-from tailwave.reports.figures import percent, quantity, time
 from tailwave.reports.page import Page
 
 if TYPE_CHECKING:

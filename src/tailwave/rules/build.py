@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from tailwave.figures import percent, time
 from tailwave.model import Evidence, Finding, HostKind, Ints, Severity
 from tailwave.replay.forecast import Forecast
 from tailwave.timeline.case import Case
@@ -67,13 +68,6 @@ def severity(share: float) -> Severity:
     return Severity.INFO
 
 
-def time(us: float) -> str:
-    """Word a duration: microseconds below a millisecond, else milliseconds."""
-    if us < 1000:  # noqa: PLR2004 - the unit changes at a thousand
-        return f"{us:.0f} us" if us >= 10 else f"{us:.1f} us"  # noqa: PLR2004
-    return f"{us / 1e3:.1f} ms" if us >= 10_000 else f"{us / 1e3:.2f} ms"  # noqa: PLR2004
-
-
 def counted(count: int, noun: str, plural: str) -> str:
     """Word a number of things: "1 launch", "132 launches"."""
     return f"{count} {noun if count == 1 else plural}"
@@ -82,11 +76,6 @@ def counted(count: int, noun: str, plural: str) -> str:
 def times(count: int) -> str:
     """Word how often something happened."""
     return "once" if count == 1 else f"{count} times"
-
-
-def percent(share: float) -> str:
-    """Word a share of the step."""
-    return f"{100 * share:.0f}%"
 
 
 def short(name: str) -> str:

@@ -28,10 +28,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tailwave.figures import time
 from tailwave.model import Evidence, Finding
 from tailwave.replay.forecast import Forecast
 from tailwave.replay.host_changes import unstretched
-from tailwave.rules.build import finding, gain, heaviest, share_saved, time, times
+from tailwave.rules.build import finding, gain, heaviest, share_saved, times
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity

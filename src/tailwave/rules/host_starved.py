@@ -26,10 +26,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from tailwave.figures import time
 from tailwave.model import Evidence, Finding, HostKind
 from tailwave.replay.forecast import Forecast
 from tailwave.replay.host_changes import fed
-from tailwave.rules.build import finding, gain, heaviest, place_of, share_saved, time, times
+from tailwave.rules.build import finding, gain, heaviest, place_of, share_saved, times
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tailwave.figures import quantity
 from tailwave.model import Criterion, Health, Measurement
-from tailwave.reports.figures import quantity
 from tailwave.verdicts.criteria import quotient, within
 from tailwave.verdicts.figures import Figures
 from tailwave.verdicts.words import amount, listed, sentences

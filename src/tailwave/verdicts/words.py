@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tailwave.figures import quantity
 from tailwave.model import Measurement
-from tailwave.reports.figures import quantity
 
 
 def listed(*labelled: tuple[str, Measurement]) -> str:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tailwave.reports.figures import percent, quantity, time
+from tailwave.figures import percent, quantity, time
 
 
 @pytest.mark.parametrize(
