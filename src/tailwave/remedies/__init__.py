@@ -1,0 +1,3 @@
+"""Remedies."""
+
+from __future__ import annotations
