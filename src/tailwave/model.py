@@ -606,3 +606,104 @@ class Trial(msgspec.Struct, frozen=True):
     diagnosis: Diagnosis | None = None
     cut_short: str = ""
     notes: tuple[str, ...] = ()
+
+
+class Counter(msgspec.Struct, frozen=True):
+    """One hardware counter, or one property of a launch, as a profiler wrote it.
+
+    ``value`` is in ``unit``, a base unit (``ns``, ``byte``, ``byte/s``, ``hz``, ``%``, ``cycle``),
+    or a word where the property is one. It is None where there is no value, and ``reason`` says
+    why. ``source`` is what the file calls it, or what it follows from, where that is not the name
+    that it is kept under.
+    """
+
+    value: float | str | None
+    unit: str = ""
+    reason: str = ""
+    source: str = ""
+
+
+class RuleKind(enum.StrEnum):
+    """What a result of the profiler's own rules is."""
+
+    OK = "ok"
+    NOTE = "note"  # a plain statement
+    OPTIMIZATION = "optimization"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class RuleResult(msgspec.Struct, frozen=True):
+    """What the profiler's own rule says of a kernel.
+
+    ``speedup`` is its estimate of what a cure saves, in percent of the kernel's duration where
+    ``scope`` is "global", of the part that the rule looks at where it is "local"; None without one.
+    """
+
+    name: str
+    kind: RuleKind
+    message: str
+    title: str = ""
+    section: str = ""
+    speedup: float | None = None
+    scope: str = ""
+
+
+Shape: TypeAlias = tuple[int, int, int]
+
+
+class KernelProfile(msgspec.Struct, frozen=True):
+    """The hardware counters of one kernel launch.
+
+    ``name`` is the demangled name where the file has it, ``names`` every spelling that it has.
+    Shared memory is in bytes per CTA. What is not known is None or "". ``stalls`` holds, by reason,
+    the share (0 to 1) of a warp's time between two instructions that it was stalled for it;
+    ``selected`` is the share in which it issued.
+    """
+
+    name: str
+    launch: int  # its place among the launches of the file, from 0
+    names: tuple[str, ...] = ()
+    grid: Shape | None = None
+    block: Shape | None = None
+    dynamic_shared: int | None = None
+    static_shared: int | None = None
+    registers: int | None = None  # per thread
+    device: DeviceInfo | None = None
+    stream: int | None = None
+    context: int | None = None
+    process_id: int | None = None
+    process_name: str = ""
+    counters: dict[str, Counter] = msgspec.field(default_factory=dict)
+    stalls: dict[str, Counter] = msgspec.field(default_factory=dict)
+    rules: tuple[RuleResult, ...] = ()
+    nvtx: tuple[str, ...] = ()  # the ranges that it was launched in, outermost first
+
+    def value(self, *names: str) -> float | None:
+        """Return the number of the first of these counters that has one, None if none has."""
+        for name in names:
+            counter = self.counters.get(name)
+            if counter is not None and isinstance(counter.value, float):
+                return counter.value
+        return None
+
+    def why_missing(self, name: str) -> str:
+        """Say why a counter has no number; "" when it has one."""
+        counter = self.counters.get(name)
+        if counter is None:
+            return "not collected"
+        if isinstance(counter.value, str):
+            return f"a word, {counter.value!r}"
+        return counter.reason if counter.value is None else ""
+
+
+class KernelProfiles(msgspec.Struct, frozen=True):
+    """The kernel launches of one profiler's file, in the file's order.
+
+    ``notes`` holds what the reader had to leave out.
+    """
+
+    profiles: tuple[KernelProfile, ...]
+    kind: str  # "ncu-report", "ncu-csv raw", "ncu-csv details"
+    path: str
+    notes: tuple[str, ...] = ()
