@@ -1,7 +1,8 @@
-"""Medians with confidence intervals, outliers, and whether two measurements differ."""
+"""Medians and means with confidence intervals, outliers, whether two measurements differ."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import msgspec
@@ -11,6 +12,8 @@ import numpy as np
 _Z = 1.959963984540054
 # Tukey's fence: samples beyond three interquartile ranges from the quartiles are far out.
 _FAR = 3.0
+# How finely a quantile is told, as a share of it.
+_BISECTED = 1e-12
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -65,3 +68,62 @@ def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]:
 def differ(one: Summary, other: Summary) -> bool:
     """Tell whether two medians differ beyond their intervals."""
     return one.high < other.low or other.high < one.low
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """A mean and the confidence interval around it, at the level that was asked for."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def student_quantile(confidence: float, degrees: int) -> float:
+    """Return t for which Student's distribution lies in -t..t with the confidence given.
+
+    The distribution of a whole number of degrees of freedom is a finite sum (Abramowitz and
+    Stegun, 26.7.3 and 26.7.4); it is inverted by bisection. Raises ValueError unless the confidence
+    lies between 0 and 1 and there is a degree of freedom.
+    """
+    if not 0 < confidence < 1 or degrees < 1:
+        raise ValueError(f"no quantile of {degrees} degrees of freedom at {confidence}")
+    low, high = 0.0, 1.0
+    while _student_within(high, degrees) < confidence:
+        high *= 2
+    while high - low > _BISECTED * high:
+        middle = (low + high) / 2
+        low, high = (
+            (middle, high) if _student_within(middle, degrees) < confidence else (low, middle)
+        )
+    return high
+
+
+def _student_within(t: float, degrees: int) -> float:
+    """Return the probability of -t..t."""
+    angle = math.atan(t / math.sqrt(degrees))
+    cosine, sine = math.cos(angle), math.sin(angle)
+    odd = degrees % 2
+    term = cosine if odd else 1.0
+    total = 0.0
+    for power in range(2 + odd, degrees + 1, 2):
+        total += term
+        term *= cosine**2 * (power - 1) / power
+    return (angle + sine * total) * 2 / math.pi if odd else sine * total
+
+
+def mean_interval(samples: Sequence[float], confidence: float) -> Interval:
+    """Return the mean of at least two samples and its confidence interval by Student's t."""
+    values = np.asarray(samples, dtype=np.float64)
+    if len(values) < 2 or not np.isfinite(values).all():  # noqa: PLR2004  (one has no spread)
+        raise ValueError("samples must be finite, and at least two")
+    mean = float(values.mean())
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    half = student_quantile(confidence, len(values) - 1) * error
+    return Interval(mean, mean - half, mean + half)
+
+
+def prediction_interval(samples: Sequence[float], confidence: float) -> Interval:
+    """Return where one more sample lies with the confidence given (normal, spread unknown)."""
+    around = mean_interval(samples, confidence)
+    half = (around.high - around.mean) * math.sqrt(len(samples) + 1)
+    return Interval(around.mean, around.mean - half, around.mean + half)

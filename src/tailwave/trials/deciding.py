@@ -1,0 +1,87 @@
+"""When a remedy is kept: its effect beyond noise, whatever else was seen of it being in order.
+
+A trial's candidates are judged together: with ``m`` intervals looked at, each has the confidence
+1 - 0.05/m (Bonferroni), so that of a healthy program something is kept in at most 1 trial of 20,
+however many remedies are tried. Beyond that a change must be greater than what the null control
+shows and than 2%: what two builds of one program differ by through memory placement alone is no
+gain (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", 2009).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Final, NamedTuple
+
+from tailwave.model import Decision, Effect, Quantile
+from tailwave.trials.effects import Reach, cost
+
+LEAST_GAIN: Final = 0.02
+_LEAST: Final = -math.log1p(-LEAST_GAIN)
+_NAMES: Final = {Quantile.MEDIAN: "the median", Quantile.TAIL: "the 99th percentile"}
+
+
+class _Sign(Enum):
+    BETTER = "better"
+    SAME = "no different"
+    WORSE = "worse"
+
+
+class Judged(NamedTuple):
+    """A decision by the effects alone, and the sentence that says why."""
+
+    decision: Decision
+    why: str
+
+
+def judge(effects: Sequence[Effect], null: Sequence[Effect], *, higher_is_better: bool) -> Judged:
+    """Decide by the intervals of a candidate and of the null control."""
+    noise = {
+        effect.quantile: _noise(cost(effect, higher_is_better=higher_is_better)) for effect in null
+    }
+    signs = {
+        effect.quantile: _sign(
+            cost(effect, higher_is_better=higher_is_better), noise.get(effect.quantile, math.inf)
+        )
+        for effect in effects
+    }
+    if signs.get(Quantile.MEDIAN) is None:
+        return Judged(Decision.NO_GAIN, "It was not measured.")
+    return _judged(signs, noise)
+
+
+def can_gain(effects: Sequence[Effect], *, higher_is_better: bool) -> bool:
+    """Tell whether any interval still reaches a gain worth having."""
+    return any(cost(e, higher_is_better=higher_is_better).low <= -_LEAST for e in effects)
+
+
+def _judged(signs: Mapping[Quantile, _Sign], noise: Mapping[Quantile, float]) -> Judged:
+    median, tail = signs[Quantile.MEDIAN], signs.get(Quantile.TAIL, _Sign.SAME)
+    if _Sign.BETTER in (median, tail) and _Sign.WORSE in (median, tail):
+        better = Quantile.MEDIAN if median is _Sign.BETTER else Quantile.TAIL
+        worse = Quantile.TAIL if median is _Sign.BETTER else Quantile.MEDIAN
+        why = f"{_NAMES[better]} is better, but {_NAMES[worse]} is worse".capitalize()
+        return Judged(Decision.NO_GAIN, f"{why}.")
+    for quantile, sign in signs.items():
+        if sign is not _Sign.SAME:
+            decision = Decision.KEPT if sign is _Sign.BETTER else Decision.HARMFUL
+            return Judged(decision, f"{_NAMES[quantile].capitalize()} is {sign.value} beyond noise.")
+    bound = -math.expm1(-noise.get(Quantile.MEDIAN, _LEAST))
+    return Judged(
+        Decision.NO_GAIN,
+        f"No change that exceeds the noise and the {100 * bound:.1f}% asked for.",
+    )
+
+
+def _noise(null: Reach) -> float:
+    """Return the least change that counts: more than unchanged runs show, and than 2%."""
+    return max(_LEAST, abs(null.low), abs(null.high))
+
+
+def _sign(reach: Reach, noise: float) -> _Sign:
+    if reach.high < 0 and reach.mean <= -noise:
+        return _Sign.BETTER
+    if reach.low > 0 and reach.mean >= noise:
+        return _Sign.WORSE
+    return _Sign.SAME

@@ -1,0 +1,185 @@
+"""Runs the program as real processes: own session, own environment, output bounded, nothing left."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Thread
+from typing import IO, Final
+
+import msgspec
+
+from tailwave.errors import UnavailableError
+from tailwave.remedies.base import Change, Report
+from tailwave.trials import supervisor
+from tailwave.trials.run import Run
+
+_KEPT_BYTES = 4 << 20  # of each of the program's two outputs: the last of it
+_CHUNK_BYTES = 1 << 16
+_LONGEST_LINE = 300
+_END_S = 10.0  # for a supervisor that was told to end; its own grace is shorter
+_INJECT: Final = Path(__file__).parents[1] / "hook" / "inject"
+# Enough steps for a diagnosis, after the first ones, which warm up; and what a program without
+# marks gives in the same time.
+_PROFILE: Final = {"after_steps": 3, "steps": 5, "after_seconds": 3.0, "seconds": 2.0}
+
+
+class _Result(msgspec.Struct, frozen=True):
+    """What the supervisor writes."""
+
+    code: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+
+class _Capture(Thread):
+    """Drains one of the program's outputs, and keeps the last of it."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._chunks: deque[bytes] = deque()
+        self._size = 0
+        self.start()
+
+    def run(self) -> None:
+        """Read until all that hold the other end have ended."""
+        while chunk := os.read(self._pipe.fileno(), _CHUNK_BYTES):
+            self._chunks.append(chunk)
+            self._size += len(chunk)
+            while self._size > _KEPT_BYTES:
+                self._size -= len(self._chunks.popleft())
+
+    def text(self) -> str:
+        """Return what was kept, once the program has ended."""
+        self.join(_END_S)
+        if not self.is_alive():  # else its supervisor was killed, and a descendant lives on
+            self._pipe.close()
+        return b"".join(tuple(self._chunks)).decode(errors="replace")
+
+
+class ProcessRunner:
+    """Runs one command; all that a change sets is given to the child alone."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        timeout: float | None,
+        environment: Mapping[str, str],
+    ) -> None:
+        """Run the command with this environment, at most ``timeout`` seconds; files in folder."""
+        self._command, self._folder, self._timeout = tuple(command), folder, timeout
+        self._environment = dict(environment)
+        self._runs = 0
+        self._trace = ""
+
+    def run(self, change: Change, *, profile: bool = False) -> Run:
+        """Run it once. Raises UnavailableError when the command cannot be started."""
+        self._runs += 1
+        folder = self._folder / f"run-{self._runs}"
+        folder.mkdir()
+        trace = folder / "trace.json"
+        plan = {
+            "report": str(folder / "report"),
+            "actions": [{"name": a.name, "parameters": a.parameters} for a in change.actions],
+            "profile": {"trace": str(trace), **_PROFILE} if profile else None,
+        }
+        (folder / "plan.json").write_bytes(msgspec.json.encode(plan))
+        run = self._supervised(folder, self._changed(change, folder / "plan.json"))
+        if profile:
+            self._trace = str(trace) if trace.is_file() else ""
+        return run
+
+    def trace(self) -> str:
+        """Return the path of the profile that was recorded, "" where there is none."""
+        return self._trace
+
+    def _changed(self, change: Change, plan: Path) -> dict[str, str]:
+        environment = dict(self._environment)
+        for name, value in change.environment.items():
+            if value is None:
+                environment.pop(name, None)
+            else:
+                environment[name] = value
+        paths = [str(_INJECT), environment.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+        environment["TAILWAVE_TRIAL"] = str(plan)
+        return environment
+
+    def _supervised(self, folder: Path, environment: dict[str, str]) -> Run:
+        result = folder / "result.json"
+        script = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), str(result)]
+        process = subprocess.Popen(  # noqa: S603 - running what the user names is the task
+            [*script, *self._command],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        assert process.stdout is not None  # noqa: S101 - as asked for above
+        assert process.stderr is not None  # noqa: S101
+        captured = _Capture(process.stdout), _Capture(process.stderr)
+        timed_out = False
+        try:
+            process.wait(self._timeout)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            _end(process)
+        out, err = (capture.text() for capture in captured)
+        ended = _read_result(result, self._command[0])
+        return Run(
+            code=ended.code,
+            seconds=ended.seconds,
+            output=f"{out}\n{err}",
+            last_line=_last_line(err) or _last_line(out),
+            timed_out=timed_out,
+            reports=_reports(folder),
+        )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the supervisor, and with it all of the program; does nothing when they have ended."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _read_result(path: Path, command: str) -> _Result:
+    try:
+        result = msgspec.json.decode(path.read_bytes(), type=_Result)
+    except (OSError, msgspec.DecodeError) as error:
+        raise UnavailableError(
+            f"the run of {command} was lost: its supervisor was killed (out of memory?)."
+        ) from error
+    if result.error:
+        raise UnavailableError(f"cannot run {command}: {result.error}.")
+    return result
+
+
+def _reports(folder: Path) -> tuple[Report, ...]:
+    """Read what each process reported; a report that a killed process left torn is no report."""
+    found: list[Report] = []
+    for path in sorted(folder.glob("report-*.json")):
+        try:
+            report = msgspec.json.decode(path.read_bytes())
+        except (OSError, msgspec.DecodeError):
+            continue
+        if isinstance(report, dict):
+            found.append(report)
+    return tuple(found)
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:_LONGEST_LINE] if lines else ""
