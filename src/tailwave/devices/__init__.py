@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Final
 
-from tailwave.devices.base import Device
+from tailwave.devices.base import Device, Watch
 from tailwave.errors import UsageError
 
 # Each backend's function that opens a device by what follows the colon of its name.
@@ -31,3 +31,13 @@ def open_device(name: str) -> Device:
     module, _, function = BACKENDS[backend].partition(":")
     device: Device = getattr(importlib.import_module(module), function)(rest)
     return device
+
+
+def open_watch() -> Watch:
+    """Look at this machine's GPUs from outside.
+
+    Raises UnavailableError where there is no GPU, and NotSupportedError where nothing can look;
+    both say what to do next.
+    """
+    watch: Watch = importlib.import_module("tailwave.devices.cuda.watch").open_watch()
+    return watch

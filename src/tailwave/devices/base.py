@@ -179,3 +179,55 @@ class ManagedMemory(Protocol):
 
     def advise_preferred_device(self) -> None:
         """Advise that the pages should live on the device."""
+
+
+class ClockReason(enum.StrEnum):
+    """Why a GPU's clock is held below what was asked of it."""
+
+    HW_SLOWDOWN = "hardware slowdown"
+    HW_THERMAL = "hardware thermal slowdown"
+    SW_THERMAL = "software thermal slowdown"
+    POWER_BRAKE = "external power brake"
+    POWER_CAP = "power cap"
+
+
+class GpuId(msgspec.Struct, frozen=True):
+    """One GPU of this machine; ``index`` counts by PCI address, ``instances`` are MIG's UUIDs."""
+
+    index: int
+    uuid: str
+    name: str
+    instances: tuple[str, ...] = ()
+
+
+class GpuProcess(msgspec.Struct, frozen=True):
+    """A process that has a context on a GPU; its memory is None where that is not told."""
+
+    pid: int
+    memory_bytes: int | None
+    compute: bool = True  # False: it draws
+
+
+class GpuState(msgspec.Struct, frozen=True):
+    """What a GPU, or an instance of it, is doing now; None is what cannot be read.
+
+    ``utilization`` is the share of the last fraction of a second in which a kernel ran.
+    """
+
+    processes: tuple[GpuProcess, ...] | None
+    memory_used_bytes: int | None
+    utilization: float | None
+    clock_reasons: frozenset[ClockReason] | None
+    mig: bool = False
+
+
+class Watch(Protocol):
+    """Looks at GPUs from outside: no context is made, nothing runs on them, nothing is changed."""
+
+    driver: str  # "" if unknown
+
+    def gpus(self) -> tuple[GpuId, ...]:
+        """List the GPUs, by PCI address."""
+
+    def state(self, uuid: str) -> GpuState:
+        """Look at a GPU or an instance of one. Raises DeviceLostError when it has gone."""
