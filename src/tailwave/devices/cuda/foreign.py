@@ -92,7 +92,7 @@ class CoreContext(Protocol):
 
     resources: CoreResources
 
-    def create_stream(self) -> CoreStream:
+    def create_stream(self, options: object = None) -> CoreStream:
         """Make a stream whose work stays on the context's SMs."""
 
     def close(self) -> None:
