@@ -7,10 +7,11 @@ ready for a trial; it is written ``name`` or ``name:parameter``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
+from tailwave.errors import UsageError
 from tailwave.model import Diagnosis
 
 # What one process of the program under trial reported of itself, as the hook wrote it.
@@ -129,3 +130,115 @@ class Candidate(msgspec.Struct, frozen=True):
     def lines(self) -> tuple[str, ...]:
         """Return the lines that keep it."""
         return self.remedy.lines(self.parameter)
+
+
+class Acted(NamedTuple):
+    """What a run's processes report of an action, over all of them.
+
+    ``seen`` is what the processes that applied it saw, one entry each; ``why_not`` the reason of
+    one that did not.
+    """
+
+    seen: tuple[Mapping[str, Any], ...]
+    why_not: str
+
+    def total(self, key: str) -> int:
+        """Add up a count over the processes that applied the action."""
+        return sum(int(one.get(key) or 0) for one in self.seen)
+
+    def first(self, key: str) -> object:
+        """Return the first answer of a process that has one; None where none has."""
+        return next((one[key] for one in self.seen if one.get(key) is not None), None)
+
+
+_NO_PROCESS: Final = "No process of the program reported it: it ran no Python that could be entered"
+
+
+def acted(name: str, reports: Iterable[Report]) -> Acted:
+    """Gather what the processes report of an action."""
+    told = [report["actions"][name] for report in reports if name in report.get("actions", {})]
+    reasons = [one["why_not"] for one in told if one.get("why_not")]
+    seen = tuple(one.get("seen") or {} for one in told if one.get("applied"))
+    return Acted(seen, reasons[0] if reasons else _NO_PROCESS if not told else "")
+
+
+def not_seen(found: Acted, otherwise: str) -> Seen:
+    """Say that an action was not at work: the process's own reason, or what is missing."""
+    return Seen(works=False, sentence=sentence(found.why_not or otherwise))
+
+
+def read_back(key: str, wanted: object, name: str, reports: Iterable[Report]) -> Seen:
+    """Compare what the processes read of their own state with what a remedy set.
+
+    ``name`` is what was set, in words. One process in which it took is enough: a program's helpers
+    need not use the GPU.
+    """
+    found = [told[key] for told in _environments(reports) if told.get(key) is not None]
+    if not found:
+        return Seen(None, f"{name} was set; no process of the program read it back.")
+    if wanted in found:
+        return Seen(works=True, sentence=f"{name}: read back as {wanted} inside the program.")
+    return Seen(works=False, sentence=f"{name} was set, yet inside the program it is {found[0]}.")
+
+
+def _environments(reports: Iterable[Report]) -> Iterable[Mapping[str, Any]]:
+    return (report.get("environment") or {} for report in reports)
+
+
+def sentence(text: str) -> str:
+    """Return the text as a sentence: a capital first, a full stop last."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+
+
+def needs_python(setting: Setting) -> str:
+    """Say that an action needs a Python program, "" where it is one."""
+    if setting.is_python:
+        return ""
+    return "It is applied inside Python, and the program runs none that could be entered."
+
+
+def already(environment: Mapping[str, str | None], setting: Setting) -> str:
+    """Say that the program's environment already is so, "" where it is not."""
+    if any(setting.environment.get(name) != value for name, value in environment.items()):
+        return ""
+    words = " and ".join(f"{name}={value}" for name, value in environment.items())
+    return f"The program already runs with {words}."
+
+
+def busy_share(diagnosis: Diagnosis | None) -> float | None:
+    """Return the share of a step in which the GPU works; None where no diagnosis says.
+
+    It counts from the step's likely time without the profiler, which findings carry: a profiler
+    lengthens the step and not the kernels.
+    """
+    if diagnosis is None or diagnosis.steps is None:
+        return None
+    steps, findings = diagnosis.steps, diagnosis.findings
+    now = findings[0].step_us_now if findings else steps.median_us
+    return min(steps.gpu_busy_us / now, 1.0) if now > 0 else None
+
+
+def exports(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the shell's lines that set an environment."""
+    return tuple(f"export {name}={value}" for name, value in environment.items())
+
+
+def nothing_after(name: str, parameter: str) -> None:
+    """Raise UsageError for a parameter of a remedy that takes none."""
+    if parameter:
+        raise UsageError(f"{name} takes no parameter: write {name}.")
+
+
+def one_of(name: str, parameter: str, allowed: tuple[str, ...]) -> None:
+    """Raise UsageError unless a parameter is one of those allowed."""
+    if parameter not in allowed:
+        raise UsageError(f"{name} takes {', '.join(allowed)}: write {name}:{allowed[0]}.")
+
+
+def whole(name: str, parameter: str, least: int, most: int) -> int:
+    """Read a parameter as a whole number; raises UsageError outside ``least`` to ``most``."""
+    if parameter.isascii() and parameter.isdecimal() and least <= int(parameter) <= most:
+        return int(parameter)
+    raise UsageError(
+        f"{name} takes a whole number from {least} to {most}: write for example {name}:{least}."
+    )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tailwave.errors import UsageError
 from tailwave.model import Diagnosis
 from tailwave.remedies.base import Candidate, Remedy, Setting
 
