@@ -36,3 +36,7 @@ class UnavailableError(TailwaveError):
     """A device, a tool or an optional package that the command needs is not here."""
 
     exit_code: ClassVar[int] = UNAVAILABLE
+
+
+class GraphRefusedError(TailwaveError):
+    """A callable cannot become one CUDA graph; the sentence says why and what to change."""
