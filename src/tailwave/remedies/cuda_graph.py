@@ -43,8 +43,8 @@ LABEL = "the step as a CUDA graph"
 CURES: tuple[str, ...] = ("cuda-graph",)
 EVIDENCE: tuple[str, ...] = ()
 
-# A graph fills gaps and makes no kernel faster: a tenth of the step is then the most it can give,
-# and half of that goes to what the host still does between steps.
+# A graph fills gaps and makes no kernel faster: above this at most a tenth of the step can be won,
+# and the launches that it saves are overlapped with kernels anyway.
 _BUSY = 0.90
 
 
