@@ -17,6 +17,9 @@ from tailwave.model import Diagnosis
 # What one process of the program under trial reported of itself, as the hook wrote it.
 Report: TypeAlias = Mapping[str, Any]
 
+# In a remedy's ``CURES``: it undoes a mistake that may lie behind any finding, or behind none.
+ANYTHING: Final = "anything"
+
 
 class Action(msgspec.Struct, frozen=True):
     """What the hook is to do inside the program: a name that it knows, and how."""

@@ -15,13 +15,16 @@ import msgspec
 from tailwave.errors import UsageError
 from tailwave.figures import percent
 from tailwave.model import Diagnosis, Finding
-from tailwave.remedies.base import Candidate, Remedy, Setting, busy_share
+from tailwave.remedies.base import ANYTHING, Candidate, Remedy, Setting, busy_share
 
 # A trial tells 2% from noise at best: what can bring less is not worth the runs.
 WORTH_TRYING: Final = 0.02
 
 # Findings whose lost time is idle time of the GPU.
 _HOST_CAUSES: Final = {"launch-bound", "host-sync", "host-starved", "host-contention"}
+
+# Cures that the remedies bring about in part only: the rest is always for the reader.
+_IN_PART: Final = {"remove-sync", "partition"}
 
 # What to do oneself where no remedy can be tried, by the cure as findings name it: it needs the
 # program's source, or root, or it is not for the machine at hand. It is printed and never run.
@@ -104,13 +107,11 @@ def named(spec: str, setting: Setting, remedies: Sequence[Remedy]) -> Candidate:
 
 
 def choose(diagnosis: Diagnosis | None, setting: Setting, remedies: Sequence[Remedy]) -> Choice:
-    """Choose from a diagnosis; without one nothing is called for."""
-    if diagnosis is None:
-        return Choice()
+    """Choose from a diagnosis; without one, only what undoes an obvious mistake is called for."""
     setting = msgspec.structs.replace(setting, diagnosis=diagnosis)
     kept: list[Candidate] = []
     dropped: list[Dropped] = []
-    for candidate in _called_for(diagnosis, setting, remedies):
+    for candidate in _called_for(setting, remedies):
         why = _too_little(candidate) or candidate.why_not(setting)
         if why:
             dropped.append(Dropped(candidate, why))
@@ -120,26 +121,28 @@ def choose(diagnosis: Diagnosis | None, setting: Setting, remedies: Sequence[Rem
     return Choice(tuple(kept), tuple(dropped), tuple(_advice(diagnosis, kept)))
 
 
-def _called_for(
-    diagnosis: Diagnosis, setting: Setting, remedies: Sequence[Remedy]
-) -> Iterator[Candidate]:
-    """Yield the candidates of each remedy that answers a finding."""
+def _called_for(setting: Setting, remedies: Sequence[Remedy]) -> Iterator[Candidate]:
+    """Yield the candidates of each remedy that answers a finding, or whatever is wrong."""
     for remedy in remedies:
         for parameter in remedy.parameters(setting):
-            candidate = _candidate(remedy, parameter, diagnosis)
-            if candidate.cures:
+            candidate = _candidate(remedy, parameter, setting.diagnosis)
+            if candidate.cures or ANYTHING in remedy.CURES:
                 yield candidate
 
 
 def _candidate(remedy: Remedy, parameter: str, diagnosis: Diagnosis | None) -> Candidate:
     findings = diagnosis.findings if diagnosis is not None else ()
     mine = [finding for finding in findings if answers(remedy, finding)]
-    codes = tuple(finding.code for finding in mine)
-    return Candidate(remedy, parameter, _bound(mine, diagnosis), codes)
+    bound = _bound(mine, diagnosis)
+    if bound is None and ANYTHING in remedy.CURES:
+        bound = _idle_share(diagnosis)
+    return Candidate(remedy, parameter, bound, tuple(finding.code for finding in mine))
 
 
 def answers(remedy: Remedy, finding: Finding) -> bool:
     """Tell whether a finding names a cure that the remedy brings about."""
+    if ANYTHING in remedy.CURES:
+        return True
     said = (finding.claim, *(piece.what for piece in finding.evidence))
     return not set(remedy.CURES).isdisjoint(finding.remedies) and (
         not remedy.EVIDENCE or any(word in text for word in remedy.EVIDENCE for text in said)
@@ -152,27 +155,31 @@ def _bound(findings: Sequence[Finding], diagnosis: Diagnosis | None) -> float | 
         return None
     shares = [finding.recoverable_us / finding.step_us_now for finding in findings]
     most = 1.0
-    busy = busy_share(diagnosis)
-    if busy is not None and {finding.code for finding in findings} <= _HOST_CAUSES:
-        most = max(1.0 - busy, *shares)  # each by itself is what its replay says
+    idle = _idle_share(diagnosis)
+    if idle is not None and {finding.code for finding in findings} <= _HOST_CAUSES:
+        most = max(idle, *shares)  # each by itself is what its replay says
     return min(sum(shares), most)
 
 
+def _idle_share(diagnosis: Diagnosis | None) -> float | None:
+    busy = busy_share(diagnosis)
+    return None if busy is None else 1.0 - busy
+
+
 def _too_little(candidate: Candidate) -> str:
-    bound = candidate.bound or 0.0
-    if bound >= WORTH_TRYING:
+    if candidate.bound is None or candidate.bound >= WORTH_TRYING:
         return ""
     return (
-        f"It can save at most {percent(bound)} of the step, less than the {WORTH_TRYING:.0%} that "
+        f"It can save at most {percent(candidate.bound)} of the step, less than the {WORTH_TRYING:.0%} that "
         "a trial can tell from noise."
     )
 
 
-def _advice(diagnosis: Diagnosis, kept: Sequence[Candidate]) -> Iterator[str]:
+def _advice(diagnosis: Diagnosis | None, kept: Sequence[Candidate]) -> Iterator[str]:
     """Yield what to do oneself about the findings that count, where no candidate does it."""
-    covered = {cure for candidate in kept for cure in candidate.remedy.CURES}
+    covered = {cure for candidate in kept for cure in candidate.remedy.CURES} - _IN_PART
     told: set[str] = set()
-    for finding in diagnosis.findings:
+    for finding in diagnosis.findings if diagnosis is not None else ():
         if finding.recoverable_us < WORTH_TRYING * finding.step_us_now:
             continue
         for cure in finding.remedies:

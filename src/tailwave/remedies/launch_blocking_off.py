@@ -21,12 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailwave.remedies.base import Change, Report, Seen, Setting, nothing_after
+from tailwave.remedies.base import ANYTHING, Change, Report, Seen, Setting, nothing_after
 
 NAME = "launch-blocking-off"
 LABEL = "the host need not wait for each kernel"
-# A host that waits for each kernel issues slowly, and waits: one of the two is found.
-CURES: tuple[str, ...] = ("cuda-graph", "compile", "remove-sync")
+CURES: tuple[str, ...] = (ANYTHING,)
 EVIDENCE: tuple[str, ...] = ()
 
 _VARIABLE = "CUDA_LAUNCH_BLOCKING"
