@@ -170,8 +170,8 @@ def _too_little(candidate: Candidate) -> str:
     if candidate.bound is None or candidate.bound >= WORTH_TRYING:
         return ""
     return (
-        f"It can save at most {percent(candidate.bound)} of the step, less than the {WORTH_TRYING:.0%} that "
-        "a trial can tell from noise."
+        f"It can save at most {percent(candidate.bound)} of the step, less than the "
+        f"{WORTH_TRYING:.0%} that a trial can tell from noise."
     )
 
 
