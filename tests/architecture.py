@@ -117,6 +117,9 @@ FAMILIES = (
             "printing",
             "reading",
             "referencing",
+            "trial_options",
+            "trial_progress",
+            "trying",
         ),
     ),
 )

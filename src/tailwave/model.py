@@ -507,9 +507,9 @@ class Quantile(enum.StrEnum):
 class Effect(msgspec.Struct, frozen=True):
     """One quantile of the metric with the program as it is, and with something changed.
 
-    ``before`` and ``after`` are in ``unit``. ``change`` is what the rounds' ratios of after over
-    before have for their geometric mean, less 1, and ``low`` to ``high`` its 95% confidence
-    interval, so a time of which ``change`` is -0.5 is halved. The interval is None of one round.
+    ``before`` and ``after`` are geometric means over the rounds, in ``unit``. ``change`` is after
+    over before, less 1, so a time of which it is -0.5 is halved; ``low`` to ``high`` is its 95%
+    confidence interval, of all of a trial's candidates together. It is None of one round.
     """
 
     quantile: Quantile
@@ -595,14 +595,14 @@ class Trial(msgspec.Struct, frozen=True):
     seconds: float
     gpu: str
     driver: str
-    metric: str
-    unit: str
-    higher_is_better: bool
-    rounds: int
-    baseline: Baseline | None
-    null: tuple[Effect, ...]
-    restored: Restored | None
-    outcomes: tuple[Outcome, ...]
+    metric: str = ""
+    unit: str = ""
+    higher_is_better: bool = False
+    rounds: int = 0
+    baseline: Baseline | None = None
+    null: tuple[Effect, ...] = ()
+    restored: Restored | None = None
+    outcomes: tuple[Outcome, ...] = ()
     diagnosis: Diagnosis | None = None
     cut_short: str = ""
     notes: tuple[str, ...] = ()

@@ -66,7 +66,9 @@ def _judged(signs: Mapping[Quantile, _Sign], noise: Mapping[Quantile, float]) ->
     for quantile, sign in signs.items():
         if sign is not _Sign.SAME:
             decision = Decision.KEPT if sign is _Sign.BETTER else Decision.HARMFUL
-            return Judged(decision, f"{_NAMES[quantile].capitalize()} is {sign.value} beyond noise.")
+            return Judged(
+                decision, f"{_NAMES[quantile].capitalize()} is {sign.value} beyond noise."
+            )
     bound = -math.expm1(-noise.get(Quantile.MEDIAN, _LEAST))
     return Judged(
         Decision.NO_GAIN,

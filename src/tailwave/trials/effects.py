@@ -14,12 +14,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tailwave.model import Effect, Quantile
-from tailwave.stats import mean_interval
+from tailwave.model import Effect, Quantile, Restored
+from tailwave.stats import mean_interval, prediction_interval
 from tailwave.trials.metric import Figures
 
 # The chance that any of a trial's intervals misses what it is around.
 ERROR = 0.05
+# e to this power is beyond any ratio of two times, and far below what a float can hold.
+_FAR = 30.0
+_AGREEMENT = 0.99
+_LEAST_DRIFT = math.log(1.02)
 
 
 class Reach(NamedTuple):
@@ -78,9 +82,20 @@ def _change(log_ratio: float) -> float:
     return math.expm1(max(-_FAR, min(_FAR, log_ratio)))
 
 
-# e to this power is beyond any ratio of two times, and far below what a float can hold.
-_FAR = 30.0
-
-
 def _geometric_mean(values: Sequence[float]) -> float:
     return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def agreement(before: Mapping[int, Figures], again: float) -> Restored:
+    """Hold a last run of the program as it is against those of the rounds.
+
+    It agrees where one more of them would lie with 99% (a prediction interval on the logarithms),
+    and anywhere within 2%, since of runs that hardly differ that interval has no width.
+    """
+    logs = [math.log(figures.median) for figures in before.values()]
+    mean = sum(logs) / len(logs)
+    half = _LEAST_DRIFT
+    if len(logs) > 1:
+        half = max(half, prediction_interval(logs, _AGREEMENT).high - mean)
+    low, high = (math.exp(mean + side * min(half, _FAR)) for side in (-1, 1))
+    return Restored(value=again, low=low, high=high)

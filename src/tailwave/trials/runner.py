@@ -1,4 +1,4 @@
-"""Runs the program as real processes: own session, own environment, output bounded, nothing left."""
+"""Runs the program as real processes: own session and environment, nothing left behind."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from tailwave.trials.run import Run
 _KEPT_BYTES = 4 << 20  # of each of the program's two outputs: the last of it
 _CHUNK_BYTES = 1 << 16
 _LONGEST_LINE = 300
+# By which the hook knows a program's processes apart; a trial inside a trial starts afresh.
+_HOOKS_OWN: Final = "TAILWAVE_TRIAL_ROOT"
 _END_S = 10.0  # for a supervisor that was told to end; its own grace is shorter
 _INJECT: Final = Path(__file__).parents[1] / "hook" / "inject"
 # Enough steps for a diagnosis, after the first ones, which warm up; and what a program without
@@ -74,7 +76,7 @@ class ProcessRunner:
     ) -> None:
         """Run the command with this environment, at most ``timeout`` seconds; files in folder."""
         self._command, self._folder, self._timeout = tuple(command), folder, timeout
-        self._environment = dict(environment)
+        self._environment = {k: v for k, v in environment.items() if k != _HOOKS_OWN}
         self._runs = 0
         self._trace = ""
 

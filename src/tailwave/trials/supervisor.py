@@ -75,11 +75,7 @@ def _wait(pid: int) -> tuple[int, float]:
             _signal_group(pid, signal.SIGKILL)
             deadline = None
             continue
-        got = (
-            signal.sigwaitinfo(_WATCHED)
-            if left is None
-            else signal.sigtimedwait(_WATCHED, left)
-        )
+        got = signal.sigwaitinfo(_WATCHED) if left is None else signal.sigtimedwait(_WATCHED, left)
         if got is not None and got.si_signo in _ENDINGS and deadline is None:
             _signal_group(pid, signal.SIGTERM)
             deadline = time.perf_counter() + _GRACE_S

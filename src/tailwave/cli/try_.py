@@ -1,0 +1,33 @@
+"""``tailwave try SCRIPT.py``: which remedies help a Python program, each proven on it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from tailwave.cli.trial_options import trial_options
+from tailwave.errors import UnreadableInputError
+
+if TYPE_CHECKING:
+    from tailwave.cli.trial_options import Options
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("script", type=click.Path(path_type=Path), metavar="SCRIPT.py")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
+@trial_options
+def command(script: Path, arguments: tuple[str, ...], *, options: Options) -> int:
+    """Try remedies on a Python program, and keep those that are proven to help.
+
+    The program runs a few times as it is and a few times under each remedy. Nothing outside of its
+    processes is changed, and its source stays as it is. Mark its steps with tailwave.step() for
+    figures of the steps alone.
+    """
+    from tailwave.cli.trying import try_command  # noqa: PLC0415 - numpy is not needed for --help
+
+    if not script.is_file():
+        raise UnreadableInputError(f"there is no file {script}: check the path.")
+    return try_command((sys.executable, str(script), *arguments), options)

@@ -1,0 +1,94 @@
+"""Tries remedies on a command, and prints what came of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from tailwave.cli.trial_options import Options
+from tailwave.cli.trial_progress import TrialProgress
+from tailwave.errors import UnavailableError, UsageError
+from tailwave.model import Trial
+from tailwave.reports.trial_json import trial_to_json
+from tailwave.trials.experiment import Bench, experiment
+from tailwave.trials.machine import Machine
+from tailwave.trials.metric import Printed
+from tailwave.trials.preparing import Wanted
+from tailwave.trials.runner import ProcessRunner
+from tailwave.trials.workspace import workspace
+
+_ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_ENDED_BY = 128  # and the signal's number, as shells count
+
+
+def try_command(command: tuple[str, ...], options: Options) -> int:
+    """Try remedies on a command; return the exit code: 0, or that of the signal that ended it."""
+    if shutil.which(command[0]) is None:
+        raise UnavailableError(f"there is no program {command[0]} here: check its name.")
+    _refuse_unwritable(options.save)
+    wanted = _wanted(command, options)
+    with _ended_by() as received, workspace() as folder, TrialProgress() as progress:
+        runner = ProcessRunner(command, folder, options.timeout, wanted.environment)
+        trial = experiment(wanted, Bench(Machine(), runner, progress, lambda: ""))
+    _print(trial, options)
+    return _ENDED_BY + received[0] if received else 0
+
+
+def _wanted(command: tuple[str, ...], options: Options) -> Wanted:
+    metric = None
+    if options.metric is not None:
+        metric = Printed(options.metric, higher_is_better=options.higher_is_better)
+    return Wanted(
+        command=command,
+        environment=dict(os.environ),
+        specs=options.remedy,
+        metric=metric,
+        rounds=options.rounds,
+        timeout=options.timeout,
+    )
+
+
+@contextmanager
+def _ended_by() -> Iterator[list[int]]:
+    """Let signals that end a program interrupt the trial, so that it can say what it learnt."""
+    received: list[int] = []
+
+    def end(number: int, _: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, end) for number in _ENDINGS}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _refuse_unwritable(path: Path | None) -> None:
+    """Refuse before minutes are spent on what could then not be saved."""
+    if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"cannot write {path}: there is no such folder, or it is not yours.")
+
+
+def _print(trial: Trial, options: Options) -> None:
+    document = trial_to_json(trial)
+    if options.save is not None:
+        try:
+            options.save.write_bytes(document + b"\n")
+        except OSError as error:
+            raise UsageError(f"cannot write {options.save}: {error.strerror}.") from error
+    if options.as_json:
+        click.echo(document)
+        return
+    from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
+    from tailwave.reports.trial_terminal import render_trial  # noqa: PLC0415
+
+    render_trial(trial, ReportConsole())

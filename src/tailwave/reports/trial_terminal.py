@@ -1,0 +1,226 @@
+"""A trial for a person at a terminal: what to do, then what was tried and what was seen.
+
+Colour only repeats what the words say, so the report reads the same in a file.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from tailwave.figures import quantity, time
+from tailwave.model import Decision, Effect, Outcome, OutputMatch, Quantile, Restored, Trial
+from tailwave.reports.page import Cell, Page
+from tailwave.reports.subject import moment
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_HEADING = "bold underline"
+_INDENT = " " * 4
+_STYLES = {
+    Decision.KEPT: "bold green",
+    Decision.NO_GAIN: "",
+    Decision.HARMFUL: "bold red",
+    Decision.NOT_APPLICABLE: "dim",
+}
+_SMALL = 0.0995  # a change below this has a decimal
+_US_PER_S = 1e6
+
+
+def render_trial(trial: Trial, console: Console) -> None:
+    """Print the whole report of one trial."""
+    page = Page(console)
+    kept = [outcome for outcome in trial.outcomes if outcome.decision is Decision.KEPT]
+    for paragraph in _headline(trial, kept):
+        page.paragraph(paragraph, style="bold")
+    for outcome in kept:
+        _print_lines(page, outcome)
+    _print_subject(page, trial)
+    _print_noise(page, trial)
+    _print_table(page, trial.outcomes)
+    _print_details(page, trial.outcomes)
+    _print_notes(page, trial.notes)
+
+
+def _headline(trial: Trial, kept: list[Outcome]) -> list[str]:
+    """Return the things to take away, one a paragraph."""
+    found = [f"{_kept(outcome, trial)}; add:" for outcome in kept]
+    if len(kept) > 1:
+        found.append("Each was tried alone: their gains do not add up.")
+    if trial.cut_short:
+        found.append(f"The trial ended early, so nothing is proven. {trial.cut_short}")
+    elif not kept:
+        found.append(_nothing(trial))
+    return found
+
+
+def _kept(outcome: Outcome, trial: Trial) -> str:
+    shown = outcome.effects[0]
+    a_step = " a step" if trial.unit == "us" else ""
+    return (
+        f"{outcome.remedy}: {_figure(shown.before, shown.unit)} -> "
+        f"{_figure(shown.after, shown.unit)}{a_step} ({_changed(shown)})"
+    )
+
+
+def _nothing(trial: Trial) -> str:
+    tried = [outcome for outcome in trial.outcomes if outcome.rounds]
+    if not tried:
+        return "Nothing was tried: no remedy for this program can be applied from outside of it."
+    harmful = [o.remedy for o in tried if o.decision is Decision.HARMFUL]
+    harm = f" Harmful: {', '.join(harmful)}." if harmful else ""
+    return f"Keep the program as it is: none of {_remedies(len(tried))} brings a gain.{harm}"
+
+
+def _remedies(count: int) -> str:
+    return f"{count} remedies" if count > 1 else "1 remedy"
+
+
+def _print_lines(page: Page, outcome: Outcome) -> None:
+    if not outcome.lines:
+        return
+    page.blank()
+    page.paragraph(f"To keep {outcome.remedy}:")
+    for line in outcome.lines:
+        page.paragraph(line, lead=_INDENT, style="green")
+
+
+def _print_subject(page: Page, trial: Trial) -> None:
+    page.blank()
+    page.paragraph(shlex.join(trial.command), lead="  program   ", lead_style="dim")
+    driver = f", driver {trial.driver}" if trial.driver else ""
+    page.paragraph(f"{trial.gpu or 'unknown'}{driver}", lead="  gpu       ", lead_style="dim")
+    if trial.metric:
+        page.paragraph(trial.metric, lead="  metric    ", lead_style="dim")
+    spent = time(trial.seconds * _US_PER_S)
+    page.paragraph(
+        f"{trial.rounds} completed, {spent}, {moment(trial.started)}",
+        lead="  rounds    ",
+        lead_style="dim",
+    )
+
+
+def _print_noise(page: Page, trial: Trial) -> None:
+    """Print what the program is unchanged: over the rounds, against itself, and at the end."""
+    baseline = trial.baseline
+    if baseline is None:
+        return
+    tail = f", p99 {_figure(baseline.tail, trial.unit)}" if baseline.tail is not None else ""
+    samples = f", {baseline.samples} samples a run" if baseline.samples > 1 else ""
+    page.paragraph(
+        f"p50 {_figure(baseline.median, trial.unit)}{tail}{samples}",
+        lead="  as it is  ",
+        lead_style="dim",
+    )
+    for effect in trial.null:
+        page.paragraph(
+            f"{effect.quantile} {_changed(effect)}", lead="  null      ", lead_style="dim"
+        )
+    if trial.restored is not None:
+        page.paragraph(_restored(trial.restored, trial.unit), lead="  restored  ", lead_style="dim")
+
+
+def _restored(restored: Restored, unit: str) -> str:
+    span = f"{_figure(restored.low, unit)} to {_figure(restored.high, unit)}"
+    verdict = "agrees" if restored.agrees else "DOES NOT AGREE: the machine drifted"
+    return f"p50 {_figure(restored.value, unit)}, {verdict} ({span} expected)"
+
+
+def _print_table(page: Page, outcomes: tuple[Outcome, ...]) -> None:
+    if not outcomes:
+        return
+    _print_heading(page, "What was tried (95% intervals, for all of them together)")
+    _print_row(page, ("remedy", "decision", "p50", "p99", "at most"), "dim")
+    for outcome in outcomes:
+        effects = {effect.quantile: effect for effect in outcome.effects}
+        median, tail = effects.get(Quantile.MEDIAN), effects.get(Quantile.TAIL)
+        cells = (
+            outcome.remedy,
+            outcome.decision.value,
+            _brief(median) if median else "-",
+            _percent(tail.change) if tail else "-",
+            _percent(-outcome.bound) if outcome.bound is not None else "-",
+        )
+        _print_row(page, cells, _STYLES[outcome.decision])
+
+
+def _print_row(page: Page, texts: tuple[str, str, str, str, str], style: str) -> None:
+    remedy, decision, median, tail, bound = texts
+    page.columns(
+        Cell("", 1),
+        Cell(remedy, 20, style),
+        Cell(decision, 14, style),
+        Cell(median, 22),
+        Cell(tail, 6),
+        Cell(bound, 7),
+    )
+
+
+def _print_details(page: Page, outcomes: tuple[Outcome, ...]) -> None:
+    for number, outcome in enumerate(outcomes, start=1):
+        page.blank()
+        page.paragraph(
+            f"{outcome.remedy}: {outcome.label}",
+            lead=f"{number:>2}. {outcome.decision.upper()}  ",
+            lead_style=_STYLES[outcome.decision],
+        )
+        page.paragraph(outcome.why, lead=_INDENT)
+        for effect in outcome.effects:
+            _print_effect(page, effect)
+        if outcome.mechanism:
+            page.paragraph(outcome.mechanism, lead=f"{_INDENT}seen:    ", style="dim")
+        if outcome.outputs is not OutputMatch.NOT_EXPOSED:
+            page.paragraph(_outputs(outcome), lead=f"{_INDENT}outputs: ", style="dim")
+
+
+def _print_effect(page: Page, effect: Effect) -> None:
+    before, after = _figure(effect.before, effect.unit), _figure(effect.after, effect.unit)
+    page.paragraph(
+        f"{before} -> {after}, {_changed(effect)}", lead=f"{_INDENT}{effect.quantile}:     "
+    )
+
+
+def _outputs(outcome: Outcome) -> str:
+    detail = f" ({outcome.outputs_detail})" if outcome.outputs_detail else ""
+    return f"{outcome.outputs}{detail}"
+
+
+def _print_notes(page: Page, notes: tuple[str, ...]) -> None:
+    if not notes:
+        return
+    _print_heading(page, "Notes")
+    for note in notes:
+        page.paragraph(note, lead="  - ")
+
+
+def _print_heading(page: Page, text: str) -> None:
+    page.blank()
+    page.paragraph(text, style=_HEADING)
+
+
+def _changed(effect: Effect) -> str:
+    if effect.low is None or effect.high is None:
+        return f"{_percent(effect.change)}, of one round"
+    return f"{_percent(effect.change)}, 95% interval {_span(effect.low, effect.high)}"
+
+
+def _brief(effect: Effect) -> str:
+    if effect.low is None or effect.high is None:
+        return _percent(effect.change)
+    return f"{_percent(effect.change)} ({_span(effect.low, effect.high)})"
+
+
+def _span(low: float, high: float) -> str:
+    return f"{_percent(low)} to {_percent(high)}"
+
+
+def _percent(change: float) -> str:
+    """Return a change in percent with its sign, with a decimal where it is small."""
+    decimals = 1 if abs(change) < _SMALL else 0
+    text = f"{100 * change:+,.{decimals}f}%"
+    return "0%" if change == 0 else text
+
+
+def _figure(value: float, unit: str) -> str:
+    return quantity(value, unit)

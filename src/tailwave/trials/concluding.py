@@ -1,0 +1,125 @@
+"""From the rounds of a trial to what it concludes about each remedy."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tailwave.model import Baseline, Decision, Effect, Outcome, OutputMatch, Quantile, Restored
+from tailwave.remedies.choose import Dropped
+from tailwave.trials.arm import Arm
+from tailwave.trials.deciding import Judged, judge
+from tailwave.trials.effects import ERROR, agreement, effects
+from tailwave.trials.rounds import Rounds
+
+_DRIFTED: Final = (
+    "It looked better, but the machine drifted: the unchanged program, run again at the end, is "
+    "not what it was. Try again when nothing else runs here."
+)
+_UNREPORTED: Final = "Nothing reports its mechanism: the effect alone speaks."
+
+
+def null_effects(rounds: Rounds) -> tuple[Effect, ...]:
+    """Return what the null control shows: noise, with its own 95% interval."""
+    return effects(rounds.as_it_is.figures, rounds.null.figures, rounds.metric.unit, 1 - ERROR)
+
+
+def restored(rounds: Rounds) -> Restored | None:
+    """Return how the program as it is was at the end; None where it was not run again."""
+    if rounds.restored is None:
+        return None
+    return agreement(rounds.as_it_is.figures, rounds.restored)
+
+
+def baseline(rounds: Rounds) -> Baseline | None:
+    """Return the program as it is over the rounds; None where there was none."""
+    itself = rounds.as_it_is.figures
+    if not itself:
+        return None
+    levels = {e.quantile: e.before for e in effects(itself, itself, rounds.metric.unit, 1 - ERROR)}
+    return Baseline(
+        median=levels[Quantile.MEDIAN],
+        tail=levels.get(Quantile.TAIL),
+        samples=min(figures.samples for figures in itself.values()),
+    )
+
+
+def outcomes(rounds: Rounds) -> tuple[Outcome, ...]:
+    """Return what became of each candidate that was tried, the kept ones first."""
+    shown = {arm.name: _effects(rounds, arm) for arm in rounds.tried}
+    found = [_outcome(rounds, arm, shown[arm.name]) for arm in rounds.tried]
+    return tuple(sorted(found, key=_rank))
+
+
+def not_tried(dropped: Dropped) -> Outcome:
+    """Return the outcome of a candidate that could not be tried or was not worth it."""
+    candidate = dropped.candidate
+    return Outcome(
+        remedy=candidate.spec,
+        label=candidate.label,
+        decision=Decision.NOT_APPLICABLE,
+        why=dropped.why,
+        bound=candidate.bound,
+    )
+
+
+def _rank(outcome: Outcome) -> tuple[int, float]:
+    gain = outcome.effects[0].change if outcome.effects else 0.0
+    return list(Decision).index(outcome.decision), gain
+
+
+def _effects(rounds: Rounds, arm: Arm) -> tuple[Effect, ...]:
+    """Return an arm's effects, each interval so wide that 95% holds for all of the trial's."""
+    tails = any(figures.tail is not None for figures in rounds.as_it_is.figures.values())
+    looked_at = len(rounds.tried) * (2 if tails else 1)
+    return effects(rounds.as_it_is.figures, arm.figures, rounds.metric.unit, 1 - ERROR / looked_at)
+
+
+def _outcome(rounds: Rounds, arm: Arm, shown: tuple[Effect, ...]) -> Outcome:
+    assert arm.candidate is not None  # noqa: S101 - so it is of every arm that is tried
+    decision, why = _decided(rounds, arm, shown)
+    match, detail = arm.match
+    if match is OutputMatch.DIFFER and rounds.null.outputs_differ:
+        match, detail = OutputMatch.NOT_COMPARABLE, rounds.null.match.detail
+    kept = decision is Decision.KEPT
+    return Outcome(
+        remedy=arm.candidate.spec,
+        label=arm.candidate.label,
+        decision=decision,
+        why=why,
+        effects=shown,
+        rounds=len(arm.figures),
+        bound=arm.candidate.bound,
+        mechanism="" if arm.idle else arm.seen.sentence,
+        outputs=match,
+        outputs_detail=detail,
+        lines=arm.candidate.lines() if kept else (),
+    )
+
+
+def _decided(rounds: Rounds, arm: Arm, shown: tuple[Effect, ...]) -> Judged:
+    if arm.broken:
+        return Judged(Decision.HARMFUL, arm.over)
+    if arm.idle:
+        return Judged(Decision.NOT_APPLICABLE, arm.over)
+    if arm.outputs_differ and not rounds.null.outputs_differ:
+        return Judged(Decision.HARMFUL, arm.over)
+    judged = judge(shown, null_effects(rounds), higher_is_better=rounds.metric.higher_is_better)
+    if judged.decision is Decision.KEPT:
+        return _confirmed(rounds, arm, judged)
+    if judged.decision is Decision.NO_GAIN and arm.over:
+        return Judged(Decision.NO_GAIN, arm.over)
+    return judged
+
+
+def _confirmed(rounds: Rounds, arm: Arm, judged: Judged) -> Judged:
+    """Keep what looks better only if the trial came to its end and the machine stayed the same."""
+    last = restored(rounds)
+    if rounds.cut_short or last is None:
+        return Judged(
+            Decision.NO_GAIN, "It looks better so far, but the trial ended before that was proven."
+        )
+    if not last.agrees:
+        return Judged(Decision.NO_GAIN, _DRIFTED)
+    if arm.seen.works is None:
+        return Judged(Decision.KEPT, f"{judged.why} {_UNREPORTED}")
+    return judged

@@ -1,0 +1,97 @@
+"""Before anything is changed: the program once as it is, what it is measured by, what to try."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tailwave.errors import UnreadableInputError, UsageError
+from tailwave.model import Diagnosis
+from tailwave.remedies import REMEDIES
+from tailwave.remedies.base import Candidate, Change, Setting
+from tailwave.remedies.choose import Choice, Dropped, choose, named
+from tailwave.trials.diagnosing import diagnosed
+from tailwave.trials.machine import Machine
+from tailwave.trials.metric import Metric, default_metric, figures
+from tailwave.trials.run import Run, Runner, why_failed
+
+UNCHANGED = Change()
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What a user asks for: the command, remedies by name (() to choose), how to measure.
+
+    ``environment`` is what the command would be run with. ``metric`` None leaves it to the first
+    run, ``timeout`` None gives each run all the time it takes (s).
+    """
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    specs: tuple[str, ...] = ()
+    metric: Metric | None = None
+    rounds: int = 6
+    timeout: float | None = None
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """What the first run has shown: how to measure, what is wrong, what will be tried."""
+
+    metric: Metric
+    seconds: float
+    diagnosis: Diagnosis | None
+    setting: Setting
+    choice: Choice
+    notes: tuple[str, ...]
+
+
+def refuse_unknown(specs: tuple[str, ...]) -> None:
+    """Raise UsageError for a name that is no remedy's, before minutes are spent on a first run."""
+    names = [remedy.NAME for remedy in REMEDIES]
+    for spec in specs:
+        if spec.partition(":")[0] not in names:
+            raise UsageError(f"there is no remedy {spec}; the remedies are {', '.join(names)}.")
+
+
+def prepare(wanted: Wanted, runner: Runner, machine: Machine) -> Prepared:
+    """Run the program once, diagnose it, and choose what to try.
+
+    Raises UnreadableInputError when the program fails as it is or gives no metric, and UsageError
+    for a remedy's parameter that means nothing here.
+    """
+    first = runner.run(UNCHANGED, profile=True)
+    if first.failed:
+        why = why_failed(first, wanted.timeout)
+        raise UnreadableInputError(f"the program fails as it is, so nothing was tried: {why}")
+    metric = wanted.metric or default_metric(first)
+    figures(metric, first)  # before more time is spent on what cannot be measured
+    diagnosis, note = diagnosed(runner.trace(), first)
+    setting = _setting(wanted, machine, diagnosis, first)
+    choice = _named(wanted.specs, setting) if wanted.specs else choose(diagnosis, setting, REMEDIES)
+    notes = (*([note] if note else []), *choice.advice)
+    return Prepared(metric, first.seconds, diagnosis, setting, choice, notes)
+
+
+def _setting(wanted: Wanted, machine: Machine, diagnosis: Diagnosis | None, first: Run) -> Setting:
+    return Setting(
+        environment=wanted.environment,
+        diagnosis=diagnosis,
+        gpus=machine.gpus,
+        cpus=machine.cpus,
+        hami=machine.hami,
+        mps_why_not=machine.mps_why_not,
+        is_python=bool(first.reports),
+        streams=tuple(sorted({name for told in first.told for name in told.streams})),
+    )
+
+
+def _named(specs: tuple[str, ...], setting: Setting) -> Choice:
+    """Return the candidates that a user names, apart from those that cannot be tried here."""
+    candidates: list[Candidate] = []
+    dropped: list[Dropped] = []
+    for spec in dict.fromkeys(specs):
+        candidate = named(spec, setting, REMEDIES)
+        why = candidate.why_not(setting)
+        if why:
+            dropped.append(Dropped(candidate, why))
+        else:
+            candidates.append(candidate)
+    return Choice(tuple(candidates), tuple(dropped))

@@ -1,0 +1,144 @@
+"""The rounds of a trial: the program as it is, the null control and each candidate, in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from tailwave.errors import UnreadableInputError
+from tailwave.remedies.choose import Choice
+from tailwave.trials import outputs
+from tailwave.trials.arm import AS_IT_IS, NULL, Arm, order
+from tailwave.trials.deciding import LEAST_GAIN, can_gain
+from tailwave.trials.effects import ERROR, agreement, effects
+from tailwave.trials.metric import figures
+from tailwave.trials.preparing import UNCHANGED, Prepared, Wanted
+from tailwave.trials.run import Run, Runner, why_failed
+
+LEAST_ROUNDS: Final = 3  # before a candidate may be dropped: two runs have hardly a spread
+_RESTORED: Final = "as it is, once more"
+
+
+class Observer(Protocol):
+    """Who is told what a trial does, while it does it."""
+
+    def planned(self, choice: Choice, /) -> None:
+        """Hear which candidates will be tried, and what each can bring at most."""
+
+    def begin(self, what: str, done: int, total: int, left_s: float | None, /) -> None:
+        """Hear that a run begins: how many are done of how many, and what time is left (s)."""
+
+
+class Rounds:
+    """The arms of a trial and what they have shown so far, complete or not.
+
+    ``cut_short`` is the sentence that says why the rounds ended early, "" when they did not.
+    """
+
+    def __init__(
+        self, wanted: Wanted, prepared: Prepared, runner: Runner, observer: Observer
+    ) -> None:
+        """Nothing has been run yet."""
+        self._wanted, self._runner, self._observer = wanted, runner, observer
+        self.metric = prepared.metric
+        self.as_it_is, self.null = Arm(AS_IT_IS, UNCHANGED), Arm(NULL, UNCHANGED)
+        self.tried = [
+            Arm(candidate.spec, candidate.change(prepared.setting), candidate)
+            for candidate in prepared.choice.candidates
+        ]
+        self.completed = 0
+        self.restored: float | None = None
+        self.cut_short = ""
+        self._seconds = [prepared.seconds]
+
+    def run(self, watch: Callable[[], str]) -> None:
+        """Run all rounds, and the program as it is once more.
+
+        ``watch`` is asked after each run what speaks against going on, "" for nothing.
+        """
+        while self.completed < self._wanted.rounds and self._in_play() and not self.cut_short:
+            self._round(watch)
+        if self.completed and not self.cut_short:
+            self._restore()
+
+    def _in_play(self) -> list[Arm]:
+        return [arm for arm in self.tried if not arm.over]
+
+    def _round(self, watch: Callable[[], str]) -> None:
+        """Run every arm in play once; a round that is not complete counts as none."""
+        arms = order([self.as_it_is, self.null, *self._in_play()], self.completed)
+        runs: dict[str, Run] = {}
+        for place, arm in enumerate(arms):
+            run = self._run(arm, place, len(arms))
+            self._take_in(arm, run)
+            runs[arm.name] = run
+            self.cut_short = self.cut_short or watch()
+            if self.cut_short:
+                return
+        self._compare_outputs(arms, runs)
+        self.completed += 1
+        self._drop()
+
+    def _run(self, arm: Arm, place: int, of: int) -> Run:
+        rounds = self._wanted.rounds
+        done, total = self.completed * of + place, rounds * of + 1
+        what = f"round {self.completed + 1} of {rounds}: {arm.name}"
+        self._observer.begin(what, done, total, self._left_s(total - done))
+        run = self._runner.run(arm.change)
+        self._seconds.append(run.seconds)
+        return run
+
+    def _left_s(self, runs: int) -> float:
+        return runs * sum(self._seconds) / len(self._seconds)
+
+    def _take_in(self, arm: Arm, run: Run) -> None:
+        """Keep what a run has shown. A program that fails unchanged ends the trial."""
+        problem = why_failed(run, self._wanted.timeout) if run.failed else ""
+        if not problem:
+            try:
+                arm.figures[self.completed] = figures(self.metric, run)
+            except UnreadableInputError as error:
+                problem = str(error)
+        if problem and arm.candidate is None:
+            self.cut_short = (
+                f"In round {self.completed + 1} the unchanged program failed: {problem}"
+            )
+        elif problem:
+            arm.over, arm.broken = f"With it the program fails: {problem}", True
+        elif arm.candidate is not None:
+            arm.seen = arm.candidate.seen(run.reports)
+            if arm.seen.works is False:
+                arm.over, arm.idle = f"It did not take hold: {arm.seen.sentence}", True
+
+    def _compare_outputs(self, arms: Sequence[Arm], runs: dict[str, Run]) -> None:
+        for arm in arms:
+            if arm is not self.as_it_is and not arm.broken:
+                arm.outputs.append(outputs.compare(runs[AS_IT_IS], runs[arm.name]))
+
+    def _drop(self) -> None:
+        """Drop candidates that compute something else, and those that can gain nothing any more."""
+        for arm in self._in_play():
+            if arm.outputs_differ and not self.null.outputs_differ:
+                arm.over = f"With it the program computes something else: {arm.match.detail}."
+            elif self.completed >= LEAST_ROUNDS and not self._can_gain(arm):
+                arm.over = (
+                    f"After {self.completed} rounds its 95% interval does not reach a gain of "
+                    f"{LEAST_GAIN:.0%}."
+                )
+
+    def _can_gain(self, arm: Arm) -> bool:
+        shown = effects(self.as_it_is.figures, arm.figures, self.metric.unit, 1 - ERROR)
+        return can_gain(shown, higher_is_better=self.metric.higher_is_better)
+
+    def _restore(self) -> None:
+        """Measure the program as it is again; once more if that was off, for one run may be."""
+        for _ in range(2):
+            self._observer.begin(_RESTORED, 0, 1, self._left_s(1))
+            run = self._runner.run(UNCHANGED)
+            problem = why_failed(run, self._wanted.timeout) if run.failed else ""
+            if problem:
+                self.cut_short = f"Run again at the end, the unchanged program failed: {problem}"
+                return
+            self.restored = figures(self.metric, run).median
+            if agreement(self.as_it_is.figures, self.restored).agrees:
+                return
