@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.inprocess.capture_agree import Arrays
-from tailwave.inprocess.capture_types import Values
+from tailwave.inprocess.capture_types import Foreign, Values
 
 _FEW = 2  # with fewer elements there is no spread to copy
 

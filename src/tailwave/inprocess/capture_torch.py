@@ -42,6 +42,10 @@ class TorchCaptor:
         reuse_outputs: bool,
     ) -> None:
         """Note what to capture, and what of the program the captures depend on."""
+        if not torch.cuda.is_available():
+            raise GraphRefusedError(
+                "torch sees no CUDA GPU here, and graphs are CUDA's; call the function plainly"
+            )
         self._torch, self._function, self._reuse = torch, function, reuse_outputs
         self._arrays = TorchArrays(torch)
         name = getattr(function, "__name__", type(function).__name__)
@@ -193,7 +197,7 @@ class TorchCaptor:
             f"argument {i}": leaf for i, leaf in enumerate(leaves) if self._arrays.is_array(leaf)
         }
         return {
-            name: value.detach().clone() if self._arrays.is_array(value) else value
+            name: self._torch.clone(value).detach() if self._arrays.is_array(value) else value
             for name, value in seen.items()
         }
 
@@ -220,11 +224,9 @@ class TorchCaptor:
     def _device(self, leaves: list[object]) -> Foreign:
         """Return the one GPU that the arguments are on, or the current one without any."""
         torch = self._torch
-        if not torch.cuda.is_available():
-            raise GraphRefusedError(
-                "torch sees no CUDA GPU here, and graphs are CUDA's; call the function plainly"
-            )
-        tensors = [(i, leaf) for i, leaf in enumerate(leaves) if self._arrays.is_array(leaf)]
+        tensors: list[tuple[int, Foreign]] = [
+            (i, leaf) for i, leaf in enumerate(leaves) if self._arrays.is_array(leaf)
+        ]
         for index, tensor in tensors:
             self._refuse_argument(index, tensor)
         devices = {tensor.device for _, tensor in tensors}

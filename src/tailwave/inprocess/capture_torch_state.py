@@ -26,7 +26,9 @@ class State:
         self.generators = [
             g for g in self.found.of(self._torch.Generator) if g.device.type == "cuda"
         ]
-        self._random = self._torch.get_rng_state(), self._torch.cuda.get_rng_state(device)
+        on_gpu = device.type == "cuda"
+        self._random = self._torch.get_rng_state()
+        self._random_gpu = self._torch.cuda.get_rng_state(device) if on_gpu else None
         self._drawn = [generator.get_state() for generator in self.generators]
         self._steady: list[tuple[Foreign, dict[object, object]]] = []
         self._made: list[Array] = []
@@ -41,8 +43,9 @@ class State:
                 _writable(tensor).copy_(saved)
         for gradient in self._gradients:
             gradient.back(self._torch)
-        self._torch.set_rng_state(self._random[0])
-        self._torch.cuda.set_rng_state(self._random[1], self._device)
+        self._torch.set_rng_state(self._random)
+        if self._random_gpu is not None:
+            self._torch.cuda.set_rng_state(self._random_gpu, self._device)
         for generator, drawn in zip(self.generators, self._drawn, strict=True):
             generator.set_state(drawn)
 
