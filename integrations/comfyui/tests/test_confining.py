@@ -135,6 +135,7 @@ def test_a_second_partition_node_takes_the_place_of_the_first(gpu: FakeGpu) -> N
     """Of two in a row the last decides, and the calls go through one partition alone."""
     model = confine(patcher(gpu), 32, count_launches=False)
     last = confine(model, 16, count_launches=False)
+    assert [len(keyed["tailwave"]) for keyed in last.wrappers.values()] == [1, 1]
     sample(last, 1)
     assert gpu.log == ["16 SMs"]
 

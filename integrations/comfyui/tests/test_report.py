@@ -133,8 +133,12 @@ def test_a_percentile_is_one_of_the_values() -> None:
 
 
 def test_a_call_outside_a_run_is_confined_and_not_noted(gpu: FakeGpu) -> None:
-    """Some nodes call the network without a sampler."""
+    """Some nodes call the network without a sampler, before a run or after it."""
     model = confined(gpu, iter([1.0]))
     carried = confined_of(model)
     carried.around_call(lambda _: gpu.work(), FakeTensor())
     assert (gpu.log, carried.recorder.last) == (["32 SMs"], None)
+    sample(model, 1)
+    carried.around_call(lambda _: gpu.work(), FakeTensor())
+    assert carried.recorder.last is not None
+    assert (gpu.log, carried.recorder.last.calls) == (["32 SMs"] * 3, 1)
