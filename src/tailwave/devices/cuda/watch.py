@@ -59,7 +59,7 @@ def open_watch(nodes: Path = Path("/dev")) -> NvmlWatch:
         ) from error
     if count == 0:
         raise UnavailableError(_NO_GPU)
-    return NvmlWatch(module)
+    return NvmlWatch(module, under_windows=(nodes / "dxg").exists())
 
 
 def _require_gpu(nodes: Path) -> None:
@@ -70,9 +70,12 @@ def _require_gpu(nodes: Path) -> None:
 class NvmlWatch:
     """A ``Watch`` that asks NVML; what NVML does not say is None."""
 
-    def __init__(self, module: ModuleType) -> None:
-        """Take the module ``pynvml``, initialised."""
-        self._module = module
+    def __init__(self, module: ModuleType, *, under_windows: bool = False) -> None:
+        """Take the module ``pynvml``, initialised.
+
+        Under Windows (WSL) the memory in use is also that of its desktop, which is not told apart.
+        """
+        self._module, self._under_windows = module, under_windows
         self.driver = str(self._ask("nvmlSystemGetDriverVersion") or "")
 
     def gpus(self) -> tuple[GpuId, ...]:
@@ -124,24 +127,21 @@ class NvmlWatch:
         return isinstance(modes, list | tuple) and len(modes) > 0 and modes[0] == 1
 
     def _processes(self, handle: object) -> tuple[GpuProcess, ...] | None:
-        computing = self._ask("nvmlDeviceGetComputeRunningProcesses", handle)
-        if not isinstance(computing, list):
+        if self._ask("nvmlDeviceGetComputeRunningProcesses", handle) is None:
             return None
-        drawing = self._ask("nvmlDeviceGetGraphicsRunningProcesses", handle)
-        found = {
-            one.pid: GpuProcess(one.pid, one.usedGpuMemory, compute=False)
-            for one in (drawing if isinstance(drawing, list) else [])
-        }
-        found |= {one.pid: GpuProcess(one.pid, one.usedGpuMemory) for one in computing}
+        found: dict[int, GpuProcess] = {}
+        for kind, compute in (("Graphics", False), ("MPSCompute", True), ("Compute", True)):
+            listed = self._ask(f"nvmlDeviceGet{kind}RunningProcesses", handle)
+            for one in listed if isinstance(listed, list) else []:
+                found[one.pid] = GpuProcess(one.pid, one.usedGpuMemory, compute=compute)
         return tuple(found.values())
 
     def _memory(self, handle: object) -> int | None:
         """Memory in use, without what the driver keeps for itself where NVML tells them apart."""
         version = getattr(self._module, "nvmlMemory_v2", None)
-        found = self._ask("nvmlDeviceGetMemoryInfo", handle, version) if version else None
-        if found is None:
+        if version is None or self._under_windows:
             return None
-        used = getattr(found, "used", None)
+        used = getattr(self._ask("nvmlDeviceGetMemoryInfo", handle, version), "used", None)
         return used if isinstance(used, int) else None
 
     def _utilization(self, handle: object) -> float | None:
