@@ -536,8 +536,8 @@ class Outcome(msgspec.Struct, frozen=True):
 
     ``remedy`` is its name, with ``:parameter`` where it has one. ``bound`` is the share of the
     metric that the diagnosis says a cure can save at most, stated before the remedy was applied;
-    None where no diagnosis says it. ``mechanism`` says how it was seen to work, "" when it was
-    not. ``lines`` are what a user adds to keep it.
+    None where no diagnosis says it. ``seen`` says whether its mechanism was at work, None where
+    nothing tells, and ``mechanism`` how one knows. ``lines`` are what a user adds to keep it.
     """
 
     remedy: str
@@ -547,6 +547,7 @@ class Outcome(msgspec.Struct, frozen=True):
     effects: tuple[Effect, ...] = ()
     rounds: int = 0
     bound: float | None = None
+    seen: bool | None = None
     mechanism: str = ""
     outputs: OutputMatch = OutputMatch.NOT_EXPOSED
     outputs_detail: str = ""
@@ -636,8 +637,8 @@ class RuleKind(enum.StrEnum):
 class RuleResult(msgspec.Struct, frozen=True):
     """What the profiler's own rule says of a kernel.
 
-    ``speedup`` is its estimate of what a cure saves, in percent of the kernel's duration where
-    ``scope`` is "global", of the part that the rule looks at where it is "local"; None without one.
+    ``speedup`` is its estimate in percent: where ``scope`` is "global" by how much a cure shortens
+    the kernel, where it is "local" by how much one unit gains, looked at alone. None without one.
     """
 
     name: str

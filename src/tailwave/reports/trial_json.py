@@ -84,7 +84,7 @@ def _outcome(outcome: Outcome) -> dict[str, Any]:
         "rounds": outcome.rounds,
         "effects": [_effect(effect) for effect in outcome.effects],
         "bound": number(outcome.bound),
-        "mechanism": outcome.mechanism or None,
+        "mechanism": {"seen": outcome.seen, "detail": outcome.mechanism or None},
         "outputs": {"match": outcome.outputs, "detail": outcome.outputs_detail or None},
         "lines": list(outcome.lines),
     }

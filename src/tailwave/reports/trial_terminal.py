@@ -32,10 +32,12 @@ def render_trial(trial: Trial, console: Console) -> None:
     """Print the whole report of one trial."""
     page = Page(console)
     kept = [outcome for outcome in trial.outcomes if outcome.decision is Decision.KEPT]
-    for paragraph in _headline(trial, kept):
-        page.paragraph(paragraph, style="bold")
     for outcome in kept:
-        _print_lines(page, outcome)
+        page.paragraph(f"{_kept(outcome, trial)}; add:", style="bold")
+        for line in outcome.lines:
+            page.paragraph(line, lead=_INDENT, style="green")
+    for paragraph in _conclusions(trial, kept):
+        page.paragraph(paragraph, style="bold")
     _print_subject(page, trial)
     _print_noise(page, trial)
     _print_table(page, trial.outcomes)
@@ -43,9 +45,9 @@ def render_trial(trial: Trial, console: Console) -> None:
     _print_notes(page, trial.notes)
 
 
-def _headline(trial: Trial, kept: list[Outcome]) -> list[str]:
-    """Return the things to take away, one a paragraph."""
-    found = [f"{_kept(outcome, trial)}; add:" for outcome in kept]
+def _conclusions(trial: Trial, kept: list[Outcome]) -> list[str]:
+    """Return what there is to take away besides what is kept."""
+    found = []
     if len(kept) > 1:
         found.append("Each was tried alone: their gains do not add up.")
     if trial.cut_short:
@@ -67,23 +69,22 @@ def _kept(outcome: Outcome, trial: Trial) -> str:
 def _nothing(trial: Trial) -> str:
     tried = [outcome for outcome in trial.outcomes if outcome.rounds]
     if not tried:
-        return "Nothing was tried: no remedy for this program can be applied from outside of it."
+        return f"Nothing was tried: {_why_nothing(trial)}"
     harmful = [o.remedy for o in tried if o.decision is Decision.HARMFUL]
     harm = f" Harmful: {', '.join(harmful)}." if harmful else ""
     return f"Keep the program as it is: none of {_remedies(len(tried))} brings a gain.{harm}"
 
 
+def _why_nothing(trial: Trial) -> str:
+    if trial.outcomes:
+        return "none of the remedies that this program calls for can be applied here."
+    if trial.diagnosis is None:
+        return "there is no diagnosis to choose by. Name remedies with --remedy (see --list)."
+    return "the diagnosis finds nothing that a remedy from outside of the program would cure."
+
+
 def _remedies(count: int) -> str:
     return f"{count} remedies" if count > 1 else "1 remedy"
-
-
-def _print_lines(page: Page, outcome: Outcome) -> None:
-    if not outcome.lines:
-        return
-    page.blank()
-    page.paragraph(f"To keep {outcome.remedy}:")
-    for line in outcome.lines:
-        page.paragraph(line, lead=_INDENT, style="green")
 
 
 def _print_subject(page: Page, trial: Trial) -> None:
@@ -168,16 +169,16 @@ def _print_details(page: Page, outcomes: tuple[Outcome, ...]) -> None:
         page.paragraph(outcome.why, lead=_INDENT)
         for effect in outcome.effects:
             _print_effect(page, effect)
-        if outcome.mechanism:
-            page.paragraph(outcome.mechanism, lead=f"{_INDENT}seen:    ", style="dim")
+        if outcome.mechanism and outcome.seen is not False:  # else that is why
+            page.paragraph(outcome.mechanism, lead=f"{_INDENT}mechanism: ", style="dim")
         if outcome.outputs is not OutputMatch.NOT_EXPOSED:
-            page.paragraph(_outputs(outcome), lead=f"{_INDENT}outputs: ", style="dim")
+            page.paragraph(_outputs(outcome), lead=f"{_INDENT}outputs:   ", style="dim")
 
 
 def _print_effect(page: Page, effect: Effect) -> None:
     before, after = _figure(effect.before, effect.unit), _figure(effect.after, effect.unit)
     page.paragraph(
-        f"{before} -> {after}, {_changed(effect)}", lead=f"{_INDENT}{effect.quantile}:     "
+        f"{before} -> {after}, {_changed(effect)}", lead=f"{_INDENT}{effect.quantile}:       "
     )
 
 
@@ -223,4 +224,4 @@ def _percent(change: float) -> str:
 
 
 def _figure(value: float, unit: str) -> str:
-    return quantity(value, unit)
+    return quantity(float(f"{value:.6g}"), unit)  # a geometric mean of equal figures is theirs

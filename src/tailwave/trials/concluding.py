@@ -15,7 +15,6 @@ _DRIFTED: Final = (
     "It looked better, but the machine drifted: the unchanged program, run again at the end, is "
     "not what it was. Try again when nothing else runs here."
 )
-_UNREPORTED: Final = "Nothing reports its mechanism: the effect alone speaks."
 
 
 def null_effects(rounds: Rounds) -> tuple[Effect, ...]:
@@ -89,7 +88,8 @@ def _outcome(rounds: Rounds, arm: Arm, shown: tuple[Effect, ...]) -> Outcome:
         effects=shown,
         rounds=len(arm.figures),
         bound=arm.candidate.bound,
-        mechanism="" if arm.idle else arm.seen.sentence,
+        seen=arm.seen.works,
+        mechanism=arm.seen.sentence,
         outputs=match,
         outputs_detail=detail,
         lines=arm.candidate.lines() if kept else (),
@@ -105,13 +105,13 @@ def _decided(rounds: Rounds, arm: Arm, shown: tuple[Effect, ...]) -> Judged:
         return Judged(Decision.HARMFUL, arm.over)
     judged = judge(shown, null_effects(rounds), higher_is_better=rounds.metric.higher_is_better)
     if judged.decision is Decision.KEPT:
-        return _confirmed(rounds, arm, judged)
+        return _confirmed(rounds, judged)
     if judged.decision is Decision.NO_GAIN and arm.over:
         return Judged(Decision.NO_GAIN, arm.over)
     return judged
 
 
-def _confirmed(rounds: Rounds, arm: Arm, judged: Judged) -> Judged:
+def _confirmed(rounds: Rounds, judged: Judged) -> Judged:
     """Keep what looks better only if the trial came to its end and the machine stayed the same."""
     last = restored(rounds)
     if rounds.cut_short or last is None:
@@ -120,6 +120,4 @@ def _confirmed(rounds: Rounds, arm: Arm, judged: Judged) -> Judged:
         )
     if not last.agrees:
         return Judged(Decision.NO_GAIN, _DRIFTED)
-    if arm.seen.works is None:
-        return Judged(Decision.KEPT, f"{judged.why} {_UNREPORTED}")
     return judged

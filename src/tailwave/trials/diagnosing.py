@@ -35,7 +35,7 @@ def _no_profile(run: Run) -> str:
     for report in run.reports:
         profile: Any = report.get("profile")
         if isinstance(profile, dict) and profile.get("why_not"):
-            return str(profile["why_not"])
+            return f"{profile['why_not']}."
     if not run.reports:
         return "the program is not in Python, so it records no profile of itself."
     return "the program recorded no profile of itself (it needs torch, and work on a GPU)."

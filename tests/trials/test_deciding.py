@@ -1,0 +1,82 @@
+"""When a remedy is kept by its effects."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailwave.model import Decision, Effect, Quantile
+from tailwave.trials.deciding import can_gain, judge
+
+
+def median(change: float, low: float, high: float) -> Effect:
+    """Return an effect on the median."""
+    return Effect(Quantile.MEDIAN, 1.0, 1.0 + change, "", change, low, high)
+
+
+def tail(change: float, low: float, high: float) -> Effect:
+    """Return an effect on the 99th percentile."""
+    return Effect(Quantile.TAIL, 1.0, 1.0 + change, "", change, low, high)
+
+
+QUIET = (median(0.0, -0.005, 0.005), tail(0.0, -0.05, 0.05))
+FLAT = median(0.0, -0.01, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("effects", "decision"),
+    [
+        ((median(-0.10, -0.12, -0.08),), Decision.KEPT),
+        ((median(-0.10, -0.21, 0.01),), Decision.NO_GAIN),  # the interval meets no change
+        ((median(-0.015, -0.016, -0.014),), Decision.NO_GAIN),  # proven, and too little
+        ((median(0.10, 0.08, 0.12),), Decision.HARMFUL),
+        ((median(0.10, -0.01, 0.21),), Decision.NO_GAIN),
+        ((median(0.015, 0.014, 0.016),), Decision.NO_GAIN),
+        ((FLAT, tail(-0.30, -0.40, -0.20)), Decision.KEPT),  # less jitter
+        ((FLAT, tail(-0.04, -0.045, -0.035)), Decision.NO_GAIN),  # the null's tail shows 5%
+        ((FLAT, tail(0.30, 0.20, 0.40)), Decision.HARMFUL),
+        ((median(-0.1, -0.12, -0.08), tail(0.3, 0.2, 0.4)), Decision.NO_GAIN),
+        ((median(0.1, 0.08, 0.12), tail(-0.3, -0.4, -0.2)), Decision.NO_GAIN),
+        ((median(-0.1, -0.12, -0.08), tail(-0.3, -0.4, -0.2)), Decision.KEPT),
+        ((), Decision.NO_GAIN),
+    ],
+)
+def test_decisions(effects: tuple[Effect, ...], decision: Decision) -> None:
+    """Kept and harmful need an interval on one side, and more than noise and 2%."""
+    assert judge(effects, QUIET, higher_is_better=False).decision is decision
+
+
+def test_more_is_better_turns_it_round() -> None:
+    """Of a throughput, more is kept and less is harmful."""
+    more, less = (median(0.10, 0.08, 0.12),), (median(-0.10, -0.12, -0.08),)
+    assert judge(more, QUIET, higher_is_better=True).decision is Decision.KEPT
+    assert judge(less, QUIET, higher_is_better=True).decision is Decision.HARMFUL
+
+
+def test_a_noisy_null_control_asks_for_more() -> None:
+    """A gain of 10% is none where unchanged runs may differ by 15%."""
+    noisy = (median(0.02, -0.11, 0.15),)
+    judged = judge((median(-0.10, -0.12, -0.08),), noisy, higher_is_better=False)
+    assert judged.decision is Decision.NO_GAIN
+
+
+def test_without_a_null_control_nothing_is_kept() -> None:
+    """What noise is must have been seen."""
+    judged = judge((median(-0.10, -0.12, -0.08),), (), higher_is_better=False)
+    assert judged.decision is Decision.NO_GAIN
+
+
+def test_why_says_which_quantile() -> None:
+    """The sentence names what is better, or what is at odds."""
+    better = judge((median(-0.1, -0.12, -0.08),), QUIET, higher_is_better=False)
+    assert better.why == "The median is better beyond noise."
+    odds = judge((median(-0.1, -0.12, -0.08), tail(0.3, 0.2, 0.4)), QUIET, higher_is_better=False)
+    assert odds.why == "The median is better, but the 99th percentile is worse."
+
+
+def test_what_can_still_gain_stays_in_play() -> None:
+    """An interval that reaches -2% may yet show a gain; so may that of the tail alone."""
+    assert can_gain((median(0.0, -0.021, 0.021),), higher_is_better=False)
+    assert not can_gain((median(0.0, -0.019, 0.019),), higher_is_better=False)
+    assert can_gain((FLAT, tail(0.0, -0.3, 0.3)), higher_is_better=False)
+    assert can_gain((median(0.0, -0.01, 0.03),), higher_is_better=True)
+    assert not can_gain((median(0.0, -0.03, 0.01),), higher_is_better=True)

@@ -1,0 +1,257 @@
+"""The rounds of a trial, with a program whose times are computed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tailwave.model import Decision, OutputMatch
+from tailwave.trials.arm import Arm, order
+from tailwave.trials.concluding import baseline, null_effects, outcomes, restored
+from tailwave.trials.preparing import UNCHANGED
+from tailwave.trials.run import Run
+from tests.trials.script import (
+    HEALTHY_US,
+    Scripted,
+    candidate,
+    noisy,
+    nothing,
+    rounds_of,
+    steps_run,
+)
+
+
+def steady(factors: dict[str, float]) -> Scripted:
+    """Return a program whose steps take 1 ms, times the factor of its remedy."""
+    return Scripted(lambda name, _: steps_run([HEALTHY_US * factors.get(name, 1.0)] * 20))
+
+
+def test_each_arm_has_every_place_once() -> None:
+    """Over as many rounds as there are arms; the next as many go backwards."""
+    arms = [Arm(name, UNCHANGED) for name in "ANB"]
+    assert ["".join(arm.name for arm in order(arms, n)) for n in range(7)] == [
+        "ANB", "NBA", "BAN", "BNA", "ABN", "NAB", "ANB",
+    ]  # fmt: skip
+
+
+def test_a_gain_is_kept_after_all_rounds_and_the_program_measured_again() -> None:
+    """Six rounds of as it is, null control and remedy, then as it is once more."""
+    program = steady({"half": 0.5})
+    rounds = rounds_of(program, candidate("half"))
+    rounds.run(nothing)
+    (outcome,) = outcomes(rounds)
+    assert outcome.decision is Decision.KEPT
+    assert outcome.effects[0].change == pytest.approx(-0.5)
+    assert outcome.lines == ("export REMEDY=half",)
+    assert (outcome.rounds, rounds.completed) == (6, 6)
+    assert Counter(program.names) == {"": 13, "half": 6}
+    assert program.names[-1] == ""
+    last = restored(rounds)
+    assert last is not None
+    assert last.agrees
+
+
+def test_what_cannot_gain_is_dropped_after_three_rounds() -> None:
+    """Its fellow goes on to the end; when nobody is left, the rounds are over."""
+    program = steady({"half": 0.5})
+    rounds = rounds_of(program, candidate("nothing"), candidate("half"))
+    rounds.run(nothing)
+    kept, dropped = outcomes(rounds)
+    assert (kept.remedy, kept.rounds) == ("half", 6)
+    assert (dropped.decision, dropped.rounds) == (Decision.NO_GAIN, 3)
+    assert dropped.why == "After 3 rounds its 95% interval does not reach a gain of 2%."
+    assert dropped.lines == ()
+    alone = rounds_of(program, candidate("nothing"))
+    alone.run(nothing)
+    assert alone.completed == 3
+
+
+def test_a_harmful_remedy_is_called_so() -> None:
+    """Slower beyond noise, and dropped as soon as that is clear."""
+    rounds = rounds_of(steady({"bad": 1.3}), candidate("bad"))
+    rounds.run(nothing)
+    (outcome,) = outcomes(rounds)
+    assert (outcome.decision, outcome.rounds) == (Decision.HARMFUL, 3)
+    assert outcome.why == "The median is worse beyond noise."
+
+
+def test_a_remedy_that_breaks_the_program_is_harmful() -> None:
+    """It is not run again, and its last words are the reason."""
+
+    def script(name: str, _: int) -> Run:
+        return Run(1, 1.0, last_line="out of memory") if name else steps_run([1000.0] * 20)
+
+    program = Scripted(script)
+    rounds = rounds_of(program, candidate("breaks"))
+    rounds.run(nothing)
+    (outcome,) = outcomes(rounds)
+    assert outcome.decision is Decision.HARMFUL
+    assert outcome.why == "With it the program fails: it exited with 1: out of memory"
+    assert program.names.count("breaks") == 1
+
+
+def test_a_remedy_under_which_the_metric_is_gone_is_harmful() -> None:
+    """A program that marks no steps any more cannot be compared."""
+    program = Scripted(lambda name, _: steps_run([1000.0] * (2 if name else 20)))
+    rounds = rounds_of(program, candidate("mute"))
+    rounds.run(nothing)
+    (outcome,) = outcomes(rounds)
+    assert outcome.decision is Decision.HARMFUL
+    assert "marked 2 steps" in outcome.why
+
+
+def test_a_remedy_that_does_not_take_hold_is_not_applicable() -> None:
+    """However much faster the run was: it is dropped after one."""
+    program = steady({"idle": 0.5})
+    rounds = rounds_of(program, candidate("idle", works=False))
+    rounds.run(nothing)
+    (outcome,) = outcomes(rounds)
+    assert (outcome.decision, outcome.seen) == (Decision.NOT_APPLICABLE, False)
+    assert outcome.why == "It did not take hold: idle was not seen"
+    assert program.names.count("idle") == 1
+
+
+def test_where_nothing_reports_the_mechanism_the_effect_speaks() -> None:
+    """A program that is not in Python can be helped too."""
+    rounds = rounds_of(steady({"half": 0.5}), candidate("half", works=None))
+    rounds.run(nothing)
+    (outcome,) = outcomes(rounds)
+    assert (outcome.decision, outcome.seen) == (Decision.KEPT, None)
+
+
+def exposing(values: dict[str, list[float]]) -> Scripted:
+    """Return a program that is fast with a remedy, and exposes what is given for each name."""
+    calls: Counter[str] = Counter()
+
+    def script(name: str, _: int) -> Run:
+        value = values[name][calls[name] % len(values[name])]
+        calls[name] += 1
+        output = {"count": 1, "values": [value], "shape": [], "sha256": str(value)}
+        return steps_run([500.0 if name else 1000.0] * 20, {"loss": output})
+
+    return Scripted(script)
+
+
+@pytest.mark.parametrize(
+    ("plain", "changed", "match", "decision"),
+    [
+        ([1.0], [1.0], OutputMatch.EQUAL, Decision.KEPT),
+        ([1.0], [1.0005], OutputMatch.CLOSE, Decision.KEPT),
+        ([1.0], [1.1], OutputMatch.DIFFER, Decision.HARMFUL),
+        ([1.0], [1.0, 1.0, 1.1], OutputMatch.DIFFER, Decision.HARMFUL),  # in one round of them
+        ([1.0, 2.0, 3.0], [5.0], OutputMatch.NOT_COMPARABLE, Decision.KEPT),
+    ],
+)
+def test_other_outputs_are_never_kept(
+    plain: list[float], changed: list[float], match: OutputMatch, decision: Decision
+) -> None:
+    """Unless the unchanged program differs from itself: then nothing can be said of them."""
+    rounds = rounds_of(exposing({"": plain, "fast": changed}), candidate("fast"))
+    rounds.run(nothing)
+    (outcome,) = outcomes(rounds)
+    assert (outcome.outputs, outcome.decision) == (match, decision)
+
+
+def test_a_program_that_fails_unchanged_ends_the_trial() -> None:
+    """Nothing is kept of what was better so far."""
+
+    def script(name: str, index: int) -> Run:
+        if index >= 9 and not name:
+            return Run(-11, 1.0)
+        return steps_run([500.0 if name else 1000.0] * 20)
+
+    rounds = rounds_of(Scripted(script), candidate("half"))
+    rounds.run(nothing)
+    (outcome,) = outcomes(rounds)
+    assert rounds.cut_short == "In round 4 the unchanged program failed: it was ended by signal 11"
+    assert (rounds.completed, restored(rounds)) == (3, None)
+    assert outcome.decision is Decision.NO_GAIN
+    assert outcome.why == "It looks better so far, but the trial ended before that was proven."
+
+
+def test_what_the_watch_sees_ends_the_trial() -> None:
+    """Another process on the GPU makes every further figure worthless."""
+    said = iter(["", "", "", "", "Another process uses the GPU."])
+    rounds = rounds_of(steady({"half": 0.5}), candidate("half"))
+    rounds.run(lambda: next(said))
+    assert (rounds.completed, rounds.cut_short) == (1, "Another process uses the GPU.")
+    assert [outcome.decision for outcome in outcomes(rounds)] == [Decision.NO_GAIN]
+
+
+def test_a_machine_that_drifted_keeps_nothing() -> None:
+    """The program as it is must be in the end what it was in the rounds."""
+
+    def script(name: str, index: int) -> Run:
+        slow = 1.2 if index >= 18 else 1.0
+        return steps_run([slow * (500.0 if name else 1000.0)] * 20)
+
+    program = Scripted(script)
+    rounds = rounds_of(program, candidate("half"))
+    rounds.run(nothing)
+    (outcome,) = outcomes(rounds)
+    last = restored(rounds)
+    assert last is not None
+    assert not last.agrees
+    assert outcome.decision is Decision.NO_GAIN
+    assert "the machine drifted" in outcome.why
+    assert program.names[-2:] == ["", ""]  # asked twice, since one run may be off
+
+
+def test_one_odd_last_run_is_not_a_drift() -> None:
+    """It is measured once more, and that counts."""
+    program = Scripted(
+        lambda name, index: steps_run(
+            [(500.0 if name else 1000.0) * (2 if index == 18 else 1)] * 20
+        )
+    )
+    rounds = rounds_of(program, candidate("half"))
+    rounds.run(nothing)
+    assert [outcome.decision for outcome in outcomes(rounds)] == [Decision.KEPT]
+
+
+def test_the_baseline_and_the_null_control() -> None:
+    """The program as it is: its level, and how many steps a run gave after the warm-up."""
+    rounds = rounds_of(steady({"half": 0.5}), candidate("half"))
+    rounds.run(nothing)
+    level = baseline(rounds)
+    assert level is not None
+    assert level.median == pytest.approx(HEALTHY_US)
+    assert (level.tail, level.samples) == (None, 15)
+    (null,) = null_effects(rounds)
+    assert null.change == 0.0
+    assert null.high == 0.0
+
+
+TRIALS = 100
+
+
+@pytest.mark.parametrize(
+    ("noise", "drift", "slow"), [(0.01, 0.0, 0.0), (0.03, 0.0, 0.0), (0.01, 0.002, 0.1)]
+)
+def test_a_healthy_program_keeps_nothing(noise: float, drift: float, slow: float) -> None:
+    """Of 100 trials of four remedies that do nothing, at most 5 keep any.
+
+    Runs scatter by 1% or 3%, get slower from run to run, and are disturbed now and then.
+    """
+    false = 0
+    for seed in range(TRIALS):
+        program = Scripted(noisy({}, noise, seed, drift=drift, slow=slow))
+        rounds = rounds_of(program, *map(candidate, ("a", "b", "c", "d")))
+        rounds.run(nothing)
+        false += any(outcome.decision is Decision.KEPT for outcome in outcomes(rounds))
+    assert false <= TRIALS * 0.05
+
+
+def test_a_true_gain_of_five_percent_is_found() -> None:
+    """Beside three remedies that do nothing, with runs that scatter by 1%, 9 times of 10."""
+    found, false = 0, 0
+    for seed in range(TRIALS):
+        program = Scripted(noisy({"true": 0.95}, 0.01, seed))
+        rounds = rounds_of(program, *map(candidate, ("a", "true", "b", "c")))
+        rounds.run(nothing)
+        kept = [o.remedy for o in outcomes(rounds) if o.decision is Decision.KEPT]
+        found += "true" in kept
+        false += len(set(kept) - {"true"})
+    assert found >= TRIALS * 0.9
+    assert false <= TRIALS * 0.05
