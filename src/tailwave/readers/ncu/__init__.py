@@ -1,0 +1,38 @@
+"""Reads what Nsight Compute writes: its reports, and the CSV pages of ``ncu --csv``.
+
+Two files in, kernel profiles out: ``report`` through NVIDIA's own library, ``page`` with nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tailwave.errors import UnreadableInputError
+from tailwave.model import KernelProfiles
+from tailwave.readers.byte_source import refused
+from tailwave.readers.ncu import page, report
+
+_HEAD_BYTES = 1 << 18  # the program's own output may stand before a page's header
+
+
+def read_profiles(path: Path) -> KernelProfiles:
+    """Read the kernel launches of a report, or of a page, whatever the file is called.
+
+    Raises UnreadableInputError when there are none, UnavailableError for a report without the
+    package that reads it.
+    """
+    return report.read_profiles(path) if report.is_report(_head(path)) else page.read_profiles(path)
+
+
+def is_ours(path: Path) -> bool:
+    """Tell by a file's content whether ncu wrote it."""
+    head = _head(path)
+    return report.is_report(head) or page.is_page(head)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise refused(path, error) from error

@@ -1,0 +1,234 @@
+"""Reads what ``ncu --csv`` writes: the details page (a row a metric) and the raw page.
+
+In any language and encoding, between ncu's own messages and the program's output.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tailwave.errors import UnreadableInputError
+from tailwave.model import Counter, KernelProfiles, RuleKind, RuleResult, Shape
+from tailwave.readers.byte_source import refused
+from tailwave.readers.ncu.labels import metric_name
+from tailwave.readers.ncu.profile import Launch, profile_of
+from tailwave.readers.ncu.rows import Page, Table, decoded, page_of
+from tailwave.readers.ncu.units import base_unit
+from tailwave.readers.ncu.written import AMBIGUOUS, decimal_mark, number, taken_apart
+
+WANTED = "give a .ncu-rep, or what `ncu --csv --page raw` wrote"
+_IDENTITY = frozenset(
+    (
+        *("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time"),
+        *("Context", "Stream", "Block Size", "Grid Size", "Device", "CC", "Section Name"),
+    )
+)
+_RANGES = ":PL_Type:"  # in the names of the columns of NVTX ranges
+# Words, lists and versions, that may look like numbers.
+_WORDS = ("breakdown:", "group:", "launch__tpc_enabled", "launch__kernel_name", "device__name")
+_KINDS = {
+    "INF": RuleKind.NOTE,
+    "OPT": RuleKind.OPTIMIZATION,
+    "WRN": RuleKind.WARNING,
+    "ERR": RuleKind.ERROR,
+    "OK": RuleKind.OK,
+}
+_NO_UNITS = "the page lacks its row of units"
+
+Row = dict[str, str]
+
+
+def read_profiles(path: Path) -> KernelProfiles:
+    """Read a page; raises UnreadableInputError when it holds no launch."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise refused(path, error) from error
+    page = page_of(decoded(data))
+    launches = list(_launches(page))
+    if not launches:
+        raise UnreadableInputError(_nothing(path, data, page))
+    kinds = sorted({"details" if table.is_long else "raw" for table in page.tables if table.rows})
+    return KernelProfiles(
+        profiles=tuple(profile_of(launch, order) for order, launch in enumerate(launches)),
+        kind=f"ncu-csv {' and '.join(kinds)}",
+        path=str(path),
+        notes=_notes(page),
+    )
+
+
+def is_page(head: bytes) -> bool:
+    """Tell from a file's first bytes whether it is a page of ncu."""
+    text = decoded(head)
+    return text.startswith("==PROF==") or bool(page_of(text + "\n").tables)
+
+
+def _nothing(path: Path, data: bytes, page: Page) -> str:
+    if not data.strip():
+        return f"{path} is empty: {WANTED}."
+    for kind in ("ERROR", "WARNING"):
+        for message in page.messages.get(kind, ()):
+            said = message.rstrip(".:")
+            return f"{path} holds no kernel launch; ncu says there: {said}: profile again."
+    if any("Metric Value" not in t.header and "Average" in t.header for t in page.tables):
+        return f"{path} is a summary over launches: export it again without --print-summary."
+    if page.tables or "PROF" in page.messages:
+        ends = "ends before its first launch" if page.cut else "holds no kernel launch"
+        return f"{path} {ends}: {WANTED}."
+    return f"{path} is neither a report of ncu nor a CSV page of it: {WANTED}."
+
+
+def _notes(page: Page) -> tuple[str, ...]:
+    notes = []
+    if page.damaged:
+        rows = f"{page.damaged} row{'s' if page.damaged > 1 else ''}"
+        notes.append(f"{rows} left out: damaged.")
+    if page.cut:
+        notes.append("The file ends in mid-row; what was whole before that was read.")
+    return tuple(notes)
+
+
+def _launches(page: Page) -> Iterator[Launch]:
+    """Yield the launches of all tables, in the order in which the file begins them."""
+    tables = [table for table in page.tables if not _is_summary(table)]
+    decimal = decimal_mark(text for table in tables for text in _numbers(table))
+    for table in tables:
+        yield from _long(table, decimal) if table.is_long else _raw(table, decimal)
+
+
+def _is_summary(table: Table) -> bool:
+    return table.is_long and "Metric Value" not in table.header
+
+
+def _numbers(table: Table) -> Iterator[str]:
+    """Yield the texts of a table that are numbers in the file's language."""
+    for row in table.rows:
+        named = _named(table, row)
+        if table.is_long:
+            if not named["Metric Name"].startswith(_WORDS):
+                yield _bare(named.get("Metric Value", ""))
+        else:
+            yield from (_bare(text) for name, text in named.items() if _is_metric(name))
+
+
+def _is_metric(column: str) -> bool:
+    return column not in _IDENTITY and _RANGES not in column and not column.startswith(_WORDS)
+
+
+def _bare(text: str) -> str:
+    """Take a value without its instances: ``12 (1; 5; 6)``."""
+    return text.partition(" (")[0]
+
+
+def _named(table: Table, row: list[str]) -> Row:
+    return dict(zip(table.header, row, strict=False))
+
+
+def _raw(table: Table, decimal: str) -> Iterator[Launch]:
+    units = _named(table, table.units)
+    for row in table.rows:
+        named = _named(table, row)
+        launch = _launch(named)
+        for name, text in named.items():
+            if name not in _IDENTITY and _RANGES not in name:
+                launch.counters[name] = (
+                    _counter(name, text, units[name], decimal)
+                    if units
+                    else Counter(None, "", _NO_UNITS)
+                )
+        yield launch
+
+
+def _long(table: Table, decimal: str) -> Iterator[Launch]:
+    launches: dict[tuple[str, str], Launch] = {}
+    for row in table.rows:
+        named = _named(table, row)
+        key = (named.get("Process ID", ""), named["ID"])
+        if key not in launches:
+            launches[key] = _launch(named)
+        launch = launches[key]
+        if label := named["Metric Name"]:
+            _add_metric(launch, label, named, decimal)
+        elif (rule := _rule(named, decimal)) is not None:
+            launch.rules += (rule,)
+    yield from launches.values()
+
+
+def _add_metric(launch: Launch, label: str, named: Row, decimal: str) -> None:
+    counter = _counter(label, named.get("Metric Value", ""), named.get("Metric Unit", ""), decimal)
+    name = metric_name(label, counter.unit)
+    if name != label:
+        counter = Counter(counter.value, counter.unit, counter.reason, source=label)
+    launch.counters.setdefault(name, counter)
+
+
+def _counter(name: str, text: str, unit: str, decimal: str) -> Counter:
+    base, factor = base_unit(unit)
+    if text in ("", "n/a", "N/A", "<error>"):
+        reason = f"ncu wrote {text}" if text else "empty in the file"
+        return Counter(None, base, reason)
+    written = None if name.startswith(_WORDS) else taken_apart(_bare(text))
+    if written is None:
+        if re.fullmatch(r"[+-]?(nan|inf)\b.*", text, re.IGNORECASE):
+            return Counter(None, base, f"ncu wrote {text}")
+        return Counter(text, unit)
+    value = number(written, decimal)
+    if value is None:
+        return Counter(None, base, f"{text}: {AMBIGUOUS}")
+    scaled = float(value * factor)
+    return (
+        Counter(scaled, base)
+        if math.isfinite(scaled)
+        else Counter(None, base, f"{text}: too large")
+    )
+
+
+def _rule(named: Row, decimal: str) -> RuleResult | None:
+    """Read a rule's result; None for a row without one."""
+    message, name = named.get("Rule Description", ""), named.get("Rule Name", "")
+    if not message or not name:
+        return None
+    written = taken_apart(named.get("Estimated Speedup", ""))
+    speedup = None if written is None else number(written, decimal)
+    return RuleResult(
+        name=name,
+        kind=_KINDS.get(named.get("Rule Type", "").upper(), RuleKind.NOTE),
+        message=message,
+        section=named.get("Section Name", ""),
+        speedup=None if speedup is None else float(speedup),
+        scope=named.get("Estimated Speedup Type", ""),
+    )
+
+
+def _launch(named: Row) -> Launch:
+    name = named.get("Kernel Name", "")
+    return Launch(
+        names=(name,) if name else (),
+        counters={},
+        grid=_shape(named.get("Grid Size", "")),
+        block=_shape(named.get("Block Size", "")),
+        device=_integer(named.get("Device", "")),
+        capability=_capability(named.get("CC", "")),
+        stream=_integer(named.get("Stream", "")),
+        context=_integer(named.get("Context", "")),
+        process_id=_integer(named.get("Process ID", "")),
+        process_name=named.get("Process Name", ""),
+        nvtx=tuple(text for column, text in named.items() if _RANGES in column and text),
+    )
+
+
+def _shape(text: str) -> Shape | None:
+    sizes = re.fullmatch(r"\(?([0-9]{1,10}), *([0-9]{1,10}), *([0-9]{1,10})\)?", text)
+    return (int(sizes[1]), int(sizes[2]), int(sizes[3])) if sizes else None
+
+
+def _capability(text: str) -> tuple[int, int] | None:
+    parts = re.fullmatch(r"([0-9]{1,3})[.,]([0-9]{1,3})", text)
+    return (int(parts[1]), int(parts[2])) if parts else None
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
