@@ -172,11 +172,23 @@ def test_nothing_stays_after_an_exception(torch: Any) -> None:  # noqa: ANN401
             _ = groups[0].handle
 
 
-def test_memory_comes_back(torch: Any, driver: Any) -> None:  # noqa: ANN401
-    """Partitions made and closed take no device memory with them."""
+# The device memory that the driver (580.159) keeps of a green context when that is destroyed, as
+# seen with calls of the driver alone.
+_KEPT_BY_DRIVER = 4 * _MIB
+
+
+@pytest.mark.parametrize(
+    ("make", "kept"),
+    [
+        (lambda: tailwave.partition(32), _KEPT_BY_DRIVER),
+        (lambda: tailwave.priority("high"), 0),
+    ],
+)
+def test_memory_comes_back(torch: Any, driver: Any, make: Callable[[], Any], kept: int) -> None:  # noqa: ANN401
+    """Streams made, used and closed keep no device memory but what the driver itself does."""
 
     def use() -> None:
-        with tailwave.partition([32, "rest"]) as (group, _), group.current():
+        with make() as stream, stream.current():
             torch.ones(1000, device="cuda").sum()
         gc.collect()
         torch.cuda.empty_cache()
@@ -186,7 +198,7 @@ def test_memory_comes_back(torch: Any, driver: Any) -> None:  # noqa: ANN401
     for _ in range(20):
         use()
     _, after, _ = driver.cuMemGetInfo()
-    assert after >= free - 2 * _MIB
+    assert free - after <= 20 * kept
 
 
 def test_worker_threads_may_use_it(torch: Any, driver: Any) -> None:  # noqa: ANN401
