@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -16,15 +16,18 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.gpu
 
-torch = pytest.importorskip("torch")
+torch: Any = pytest.importorskip("torch")
+Tensor: TypeAlias = Any
+Module: TypeAlias = Any
+Thing: TypeAlias = Any  # of CuPy or cuda-core
 
 
-def noise(*shape: int) -> torch.Tensor:
+def noise(*shape: int) -> Tensor:
     """Return noise on the GPU."""
     return torch.randn(*shape, device="cuda")
 
 
-def network(width: int = 64) -> torch.nn.Sequential:
+def network(width: int = 64) -> Module:
     """Return a small network on the GPU."""
     return torch.nn.Sequential(
         torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)
@@ -75,7 +78,7 @@ def test_outputs_are_copies_unless_reused() -> None:
 def test_nested_arguments_and_results_keep_their_structure() -> None:
     """Tuples, lists and dicts go in and come out as they are; plain values are part of the key."""
 
-    def mix(pair: tuple[torch.Tensor, list[torch.Tensor]], *, scale: float) -> dict[str, object]:
+    def mix(pair: tuple[Tensor, list[Tensor]], *, scale: float) -> dict[str, Any]:
         return {"sum": pair[0] + pair[1][0] * scale, "rest": (pair[1][1] * 2, "word", 3)}
 
     given = (noise(4), [noise(4), noise(4)])
@@ -103,7 +106,7 @@ def test_a_shape_seen_twice_gets_a_graph_up_to_the_limit() -> None:
 def test_a_bucket_that_cannot_be_captured_stays_plain() -> None:
     """A branch that syncs on a larger shape never raises in mid-run, and is tried once."""
 
-    def step(x: torch.Tensor) -> torch.Tensor:
+    def step(x: Tensor) -> Tensor:
         return x * x.sum().item() if x.numel() > 4 else x + 1
 
     with graph(step, noise(4)) as fast:
@@ -115,11 +118,11 @@ def test_a_bucket_that_cannot_be_captured_stays_plain() -> None:
 
 
 def train_step(
-    model: torch.nn.Module, optimizer: object, *, to_none: bool | None
+    model: Module, optimizer: Thing, *, to_none: bool | None
 ) -> Callable[..., torch.Tensor]:
     """Return a whole training step."""
 
-    def step(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    def step(x: Tensor, y: Tensor) -> Tensor:
         if to_none is not None:
             optimizer.zero_grad(set_to_none=to_none)
         loss = torch.nn.functional.mse_loss(model(x), y)
@@ -150,7 +153,7 @@ def test_training_follows_the_plain_course(name: str, to_none: bool | None) -> N
         optimizer = OPTIMIZERS[name](model.parameters())
         step = train_step(model, optimizer, to_none=to_none)
         before = [p.detach().clone() for p in model.parameters()]
-        run = graph(step, *batches[0]) if graphed else step
+        run: Any = graph(step, *batches[0]) if graphed else step
         assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
         losses.append([run(*batch).item() for batch in batches])
         ends.append([p.detach().clone() for p in model.parameters()])
@@ -171,7 +174,7 @@ def test_gradients_may_be_cleared_between_calls(to_none: bool) -> None:  # noqa:
         model = network()
         optimizer = OPTIMIZERS["sgd"](model.parameters())
         step = train_step(model, optimizer, to_none=None)
-        run = graph(step, *batches[0]) if graphed else step
+        run: Any = graph(step, *batches[0]) if graphed else step
         for batch in batches:
             optimizer.zero_grad(set_to_none=to_none)
             run(*batch)
@@ -211,7 +214,7 @@ def test_train_and_eval_are_two_buckets() -> None:
 def test_random_numbers_go_on_as_plainly() -> None:
     """Capturing draws nothing, and replays draw what plain calls would have drawn."""
 
-    def step(x: torch.Tensor) -> torch.Tensor:
+    def step(x: Tensor) -> Tensor:
         return x + torch.rand_like(x)
 
     x = noise(100)
@@ -230,7 +233,7 @@ class Cached:
         self.cache = torch.zeros(16, 4, device="cuda")
         self.position = torch.zeros(1, device="cuda", dtype=torch.long)
 
-    def step(self, row: torch.Tensor) -> torch.Tensor:
+    def step(self, row: Tensor) -> Tensor:
         """Append a row; return the sum of all."""
         self.cache.index_copy_(0, self.position, row)
         self.position.add_(1)
@@ -268,7 +271,7 @@ def test_batch_norm_statistics_are_restored() -> None:
         assert norm.num_batches_tracked.item() == 1
 
 
-def refused(function: Callable[..., object], *args: object, **kwargs: object) -> str:
+def refused(function: Callable[..., object], *args: object, **kwargs: Thing) -> str:
     """Return the sentence that a capture is refused with."""
     with pytest.raises(GraphRefusedError) as caught:
         graph(function, *args, **kwargs)
@@ -286,7 +289,7 @@ def test_a_wait_is_refused_with_its_line() -> None:
 def test_an_explicit_synchronize_is_refused() -> None:
     """torch.cuda.synchronize, which torch's own check lets pass, is found in the capture."""
 
-    def step(x: torch.Tensor) -> torch.Tensor:
+    def step(x: Tensor) -> Tensor:
         y = x * 2
         torch.cuda.synchronize()
         return y
@@ -314,7 +317,7 @@ def test_memory_past_the_allocator_is_refused() -> None:
     """CudaMalloc by hand breaks the capture, and nothing after it."""
     runtime = cuda_runtime()
 
-    def step(x: torch.Tensor) -> torch.Tensor:
+    def step(x: Tensor) -> Tensor:
         pointer = ctypes.c_void_p()
         runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(1024))
         return x * 2
@@ -335,7 +338,7 @@ def test_python_state_is_refused() -> None:
     class Counter:
         count = 0
 
-        def step(self, x: torch.Tensor) -> torch.Tensor:
+        def step(self, x: Tensor) -> Tensor:
             self.count += 1
             return x * self.count
 
@@ -352,7 +355,7 @@ def test_a_tensor_bound_anew_is_refused() -> None:
         def __init__(self) -> None:
             self.hidden = torch.zeros(4, device="cuda")
 
-        def step(self, x: torch.Tensor) -> torch.Tensor:
+        def step(self, x: Tensor) -> Tensor:
             self.hidden = self.hidden * 0.5 + x
             return self.hidden
 
@@ -393,7 +396,7 @@ def test_an_opaque_result_is_refused() -> None:
     """A result in which tensors cannot be found would alias the graph's buffers."""
 
     class Box:
-        def __init__(self, value: torch.Tensor) -> None:
+        def __init__(self, value: Tensor) -> None:
             self.value = value
 
     assert "returns a Box" in refused(lambda x: Box(x * 2), noise(4))
@@ -402,7 +405,7 @@ def test_an_opaque_result_is_refused() -> None:
 def test_the_functions_own_error_passes() -> None:
     """What the function raises by itself is not dressed up."""
 
-    def step(_: torch.Tensor) -> None:
+    def step(_: Tensor) -> None:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
@@ -485,6 +488,15 @@ def test_autocast_weights_outlive_the_block() -> None:
     fast.close()
 
 
+def test_cleared_workspaces_do_not_reach_the_graph() -> None:
+    """A graph's matrix products go on when torch's workspaces are freed, as torch.compile does."""
+    a, b = noise(512, 512).bfloat16(), noise(512, 512).bfloat16()
+    with graph(torch.matmul, a, b) as fast:
+        torch._C._cuda_clearCublasWorkspaces()  # noqa: SLF001 - what torch.compile calls
+        torch.cuda.empty_cache()
+        assert torch.equal(fast(a, b), a @ b)
+
+
 def test_inference_mode_is_a_mode_of_its_own() -> None:
     """A graph captured in inference mode replays there, and is not used outside."""
     model = network()
@@ -536,9 +548,8 @@ def test_a_graph_made_in_a_partition_stays_on_its_sms() -> None:
     partition = pytest.importorskip("tailwave.inprocess.partition").partition
     note = cupy.RawKernel(SMID, "note")
 
-    def step(seen: torch.Tensor) -> torch.Tensor:
-        handle = torch.cuda.current_stream().cuda_stream
-        with cupy.cuda.ExternalStream(handle):
+    def step(seen: Tensor) -> Tensor:
+        with cupy.cuda.Stream.from_external(torch.cuda.current_stream()):
             note((264,), (1024,), (cupy.from_dlpack(seen),))
         return seen + 0
 
@@ -559,7 +570,7 @@ def test_cupy_arrays() -> None:
     """A CuPy function replays on new arrays with the plain call's bits, on the current stream."""
     cupy = pytest.importorskip("cupy")
 
-    def step(x: object, y: object) -> object:
+    def step(x: Thing, y: Thing) -> Thing:
         return {"z": cupy.sqrt(x * x + y), "w": x.sum(axis=0)}
 
     x, y = cupy.random.rand(64, 8), cupy.random.rand(64, 8)
@@ -578,7 +589,7 @@ def test_cupy_state_and_refusal() -> None:
     cupy = pytest.importorskip("cupy")
     total = cupy.zeros(4)
 
-    def step(x: object) -> object:
+    def step(x: Thing) -> Thing:
         total[...] += x
         return total * 2
 
@@ -611,7 +622,7 @@ def test_cuda_core_launches() -> None:
     stream.sync()
     config = core.LaunchConfig(grid=1, block=32)
 
-    def step(target: object) -> None:
+    def step(target: Thing) -> None:
         for _ in range(5):
             core.launch(target, config, kernel, buffer, ctypes.c_float(1.0))
 
@@ -628,7 +639,7 @@ def test_cuda_core_launches() -> None:
         assert value() == 10
         assert (fast.agreement, fast.replays) == ("bitwise", 2)
 
-    def waits(target: object) -> None:
+    def waits(target: Thing) -> None:
         step(target)
         target.sync()
 
@@ -638,7 +649,7 @@ def test_cuda_core_launches() -> None:
     assert value() == 15
 
 
-def pinned(core: object, values: bytes) -> object:
+def pinned(core: Thing, values: bytes) -> Thing:
     """Return host memory with these bytes."""
     buffer = core.LegacyPinnedMemoryResource().allocate(len(values))
     ctypes.memmove(int(buffer.handle), values, len(values))

@@ -13,6 +13,7 @@ from tailwave.errors import GraphRefusedError
 from tailwave.inprocess.capture_agree import Agreement, compare
 from tailwave.inprocess.capture_cupy_arrays import CupyArrays
 from tailwave.inprocess.capture_fresh import fresh_leaves
+from tailwave.inprocess.capture_green import green_context
 from tailwave.inprocess.capture_hami import refuse_under_hami
 from tailwave.inprocess.capture_state import survey
 from tailwave.inprocess.capture_tree import Form, flatten, is_plain, rebuild, token, whole
@@ -53,7 +54,7 @@ class CupyCaptor:
         """Return what else the key is made of, each by the words for "it changed"."""
         return {
             "the current GPU": self._cupy.cuda.Device().id,
-            "the stream of another context": self._external(),
+            "the stream of another context": self._green(),
         }
 
     def is_capturing(self) -> bool:
@@ -65,8 +66,8 @@ class CupyCaptor:
         refuse_under_hami()
         leaves, form = flatten((args, kwargs))
         current = self._cupy.cuda.get_current_stream()
-        own = current if self._external() else self._cupy.cuda.Stream(non_blocking=True)
-        with own, _after(current, own), self._cupy.cuda.using_allocator(self._pool.malloc):
+        own = current if self._green() else self._cupy.cuda.Stream(non_blocking=True)
+        with own, _after(current, own):
             found = survey(self._roots, self._arrays.is_array)
             state = _State(found.arrays, self._arrays)
             try:
@@ -85,9 +86,12 @@ class CupyCaptor:
             args, kwargs = whole(form, given)
             return self._function(*args, **kwargs)
 
-        for _ in range(_WARM_UPS):
-            call(static)
-        graph, result = _recorded(stream, lambda: call(static))
+        # Only what the graph works on is of the pool: what the capture frees into it is written
+        # to by each replay.
+        with self._cupy.cuda.using_allocator(self._pool.malloc):
+            for _ in range(_WARM_UPS):
+                call(static)
+            graph, result = _recorded(stream, lambda: call(static))
         outputs, out_form = flatten(result)
         self._refuse_outputs(outputs)
         bucket = CupyBucket(
@@ -159,10 +163,9 @@ class CupyCaptor:
                     "found; return CuPy arrays in tuples, lists, dicts or dataclasses"
                 )
 
-    def _external(self) -> int:
-        """Return the current stream's address if it is not one of CuPy's own; else 0."""
-        stream = self._cupy.cuda.get_current_stream()
-        return int(stream.ptr) if isinstance(stream, self._cupy.cuda.ExternalStream) else 0
+    def _green(self) -> int:
+        """Return the current stream's green context; 0 for none."""
+        return green_context(self._cupy.cuda.get_current_stream().ptr)
 
     def close(self) -> None:
         """Give the pool's memory back."""

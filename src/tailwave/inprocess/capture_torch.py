@@ -11,6 +11,7 @@ import numpy as np
 from tailwave.errors import GraphRefusedError
 from tailwave.inprocess.capture_agree import Agreement, compare
 from tailwave.inprocess.capture_fresh import fresh_leaves
+from tailwave.inprocess.capture_green import green_context
 from tailwave.inprocess.capture_hami import refuse_under_hami
 from tailwave.inprocess.capture_state import survey
 from tailwave.inprocess.capture_torch_arrays import TorchArrays
@@ -91,7 +92,7 @@ class TorchCaptor:
                 if name != "params"
             ),
             "a parameter's memory": tuple([tensor.data_ptr() for tensor in self._parameters]),
-            "the stream of another context": self._external(),
+            "the stream of another context": self._green(),
         }
 
     def is_capturing(self) -> bool:
@@ -268,8 +269,8 @@ class TorchCaptor:
     def _on_stream(self) -> Iterator[None]:
         """Work on a stream that can be captured, with nothing else on the GPU in flight.
 
-        A stream from outside of torch may belong to a green context: its graph is captured on
-        it, because a kernel's node keeps the SMs of the context that it was captured in.
+        A stream of a green context is captured itself, because a kernel's node keeps the SMs of
+        the context that it was captured in.
         """
         torch = self._torch
         torch.cuda.synchronize()
@@ -278,7 +279,7 @@ class TorchCaptor:
         torch.clear_autocast_cache()
         torch.set_autocast_cache_enabled(False)
         try:
-            with nullcontext() if self._external() else torch.cuda.stream(self._side):
+            with nullcontext() if self._green() else torch.cuda.stream(self._side):
                 yield
         finally:
             torch.set_autocast_cache_enabled(cached)
@@ -288,13 +289,14 @@ class TorchCaptor:
         """Let go of the pool, whose memory goes with the last graph."""
         self._pool = self._side = self._turn = None
 
-    def _external(self) -> int:
-        """Return the current stream's handle if it is not one of torch's own; else 0.
+    def _green(self) -> int:
+        """Return the current stream's green context; 0 for none.
 
-        The ids of torch's own streams are 0 or odd; others' are their address.
+        The ids of torch's own streams, which have none, are 0 or odd; others' are their address.
         """
         stream = self._torch.cuda.current_stream()
-        return 0 if stream.stream_id % 2 or not stream.stream_id else int(stream.cuda_stream)
+        own = stream.stream_id % 2 or not stream.stream_id
+        return 0 if own else green_context(stream.cuda_stream)
 
 
 class _Call:

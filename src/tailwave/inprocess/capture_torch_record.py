@@ -28,6 +28,7 @@ def record(
         graph.register_generator_state(generator)
     with _no_collection(), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
+        _own_workspaces(torch)
         graph.capture_begin(pool=pool, capture_error_mode="thread_local")
         result, failure = _called(call)
         try:
@@ -35,6 +36,7 @@ def record(
         except RuntimeError as error:
             _mend(torch, pool)
             failure = failure or error
+        _own_workspaces(torch)
     if failure is not None:
         raise refusal(failure) from failure
     if any(_EMPTY in str(warning.message) for warning in said):
@@ -51,6 +53,15 @@ def _called(call: Callable[[], object]) -> tuple[object, Exception | None]:
         return call(), None
     except Exception as error:  # noqa: BLE001 - the capture has to be ended whatever went wrong
         return None, error
+
+
+def _own_workspaces(torch: ModuleType) -> None:
+    """Let cuBLAS take its workspace anew: within the capture from the graph's pool.
+
+    A workspace from before would be outside of the pool, and whoever clears torch's workspaces
+    (torch.compile does) would free it under the graph.
+    """
+    torch._C._cuda_clearCublasWorkspaces()  # noqa: SLF001 - torch has no other way
 
 
 @contextmanager

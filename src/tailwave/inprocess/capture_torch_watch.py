@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -20,8 +21,10 @@ _CALLED = {"_local_scalar_dense": "`.item()`, `float()` or an `if` on a tensor",
 def no_waits(torch: ModuleType) -> Iterator[None]:
     """Make each wait for the GPU an error while it lasts."""
     before = torch.cuda.get_sync_debug_mode()
-    torch.cuda.set_sync_debug_mode("error")
     try:
+        with warnings.catch_warnings():  # torch's that this check does not find every wait
+            warnings.simplefilter("ignore")
+            torch.cuda.set_sync_debug_mode("error")
         yield
     finally:
         torch.cuda.set_sync_debug_mode(before)

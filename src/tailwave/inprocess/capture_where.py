@@ -7,6 +7,8 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
+# Sources of compiled modules (CuPy), which name themselves in tracebacks.
+_COMPILED = (".pyx", ".pxd", ".pxi")
 _HERE = str(Path(__file__).parent)
 
 
@@ -43,7 +45,12 @@ def _own_depth(places: list[tuple[str, int]]) -> int:
 def _last(places: Iterable[tuple[str, int]]) -> str:
     """Return the last place in the program itself, or else in a package that is not torch."""
     theirs = [
-        (n, line) for n, line in places if not _is_ours(n) and "/torch/" not in n and n[0] != "<"
+        (n, line)
+        for n, line in places
+        if not _is_ours(n)
+        and "/torch/" not in n
+        and not n.startswith("<")
+        and not n.endswith(_COMPILED)
     ]
     own = [place for place in theirs if "-packages/" not in place[0]]
     chosen = (own or theirs)[-1:]

@@ -16,6 +16,7 @@ from tailwave.inprocess.capture_core import CoreCaptor
 from tailwave.inprocess.capture_cupy import CupyCaptor
 from tailwave.inprocess.capture_torch import TorchCaptor
 from tailwave.inprocess.capture_tree import flatten
+from tailwave.inprocess.capture_types import Foreign
 
 # Kinds of arguments that are remembered as seen once; more are taken as new each time.
 _REMEMBERED = 1024
@@ -89,7 +90,7 @@ class Graphed:
         words = [bucket.agreement for bucket in self._buckets.values()]
         return next((word for word in words if word != "bitwise"), "bitwise" if words else "")
 
-    def __call__(self, *args: object, **kwargs: object) -> object:
+    def __call__(self, *args: object, **kwargs: object) -> Foreign:
         """Replay the graph that fits, or call the function plainly."""
         given = args or self._default
         with self._lock:
