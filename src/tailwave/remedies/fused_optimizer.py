@@ -9,7 +9,7 @@ What it needs:
     floating point on the GPU. The results may differ in the last digits.
 
 How its mechanism is seen:
-    Optimizers were made with fused=True, and stepped.
+    Optimizers were made with fused=True, and those that still live at the end are fused.
 
 How it is undone:
     The optimizers end with the process.
@@ -59,10 +59,12 @@ def why_not(_: str, setting: Setting) -> str:
 def seen(_: str, reports: Iterable[Report]) -> Seen:
     """Count the optimizers."""
     found = acted(NAME, reports)
-    fused = found.total("optimizers")
-    if fused > 0:
-        many = "optimizer was" if fused == 1 else "optimizers were"
-        return Seen(works=True, sentence=f"{fused} {many} fused.")
+    made = found.total("optimizers")
+    if found.total("alive") > 0 and found.total("fused") == 0:
+        return Seen(works=False, sentence="The program unset fused again, as a checkpoint does.")
+    if made > 0:
+        many = "optimizer was" if made == 1 else "optimizers were"
+        return Seen(works=True, sentence=f"{made} {many} made with fused=True.")
     return not_seen(found, "no optimizer was fused")
 
 

@@ -74,10 +74,14 @@ def why_not(parameter: str, setting: Setting) -> str:
 def seen(parameter: str, reports: Iterable[Report]) -> Seen:
     """Look at the SMs that were recorded."""
     found = acted(NAME, reports)
-    proven = found.first("proven")
-    if isinstance(proven, int) and proven > 0:
-        stream, _ = _parts(parameter)
-        return Seen(works=True, sentence=f"The stream {stream} was seen on {proven} SMs, its own.")
+    stream, _ = _parts(parameter)
+    given, proven = found.total("sms"), found.total("proven")
+    if proven > given:
+        sentence = f"The stream {stream} was given {given} SMs and was seen on {proven}."
+        return Seen(works=False, sentence=sentence)
+    if proven > 0:
+        sentence = f"The stream {stream} was seen on {proven} of {given} SMs of its own."
+        return Seen(works=True, sentence=sentence)
     return not_seen(found, "no work was seen on SMs of its own")
 
 

@@ -70,7 +70,9 @@ def seen(_: str, reports: Iterable[Report]) -> Seen:
     compiled = found.total("compiled")
     if compiled > 0:
         what = "graph" if compiled == 1 else "graphs"
-        return Seen(works=True, sentence=f"torch.compile compiled {compiled} {what} of operators.")
+        skipped = found.total("cudagraph_skips")
+        but = f" and left {skipped} of its CUDA graphs out" if skipped else ""
+        return Seen(True, f"torch.compile compiled {compiled} {what} of operators{but}.")
     return not_seen(found, "nothing was compiled")
 
 

@@ -26,6 +26,8 @@ _REASONS: Final = {
     0x40: ClockReason.HW_THERMAL,
     0x80: ClockReason.POWER_BRAKE,
 }
+# NVML's lists of processes, and whether those in it compute; one in several is what it is last.
+_KINDS: Final = {"Graphics": False, "MPSCompute": True, "Compute": True}
 # What a driver with a GPU puts there: Linux on its own, Linux under Windows.
 _NODES: Final = ("nvidia[0-9]*", "nvidiactl", "dxg", "nvidia-caps/*")
 _NO_GPU: Final = (
@@ -127,13 +129,14 @@ class NvmlWatch:
         return isinstance(modes, list | tuple) and len(modes) > 0 and modes[0] == 1
 
     def _processes(self, handle: object) -> tuple[GpuProcess, ...] | None:
-        if self._ask("nvmlDeviceGetComputeRunningProcesses", handle) is None:
+        lists = [self._ask(f"nvmlDeviceGet{kind}RunningProcesses", handle) for kind in _KINDS]
+        if lists[-1] is None:
             return None
-        found: dict[int, GpuProcess] = {}
-        for kind, compute in (("Graphics", False), ("MPSCompute", True), ("Compute", True)):
-            listed = self._ask(f"nvmlDeviceGet{kind}RunningProcesses", handle)
-            for one in listed if isinstance(listed, list) else []:
-                found[one.pid] = GpuProcess(one.pid, one.usedGpuMemory, compute=compute)
+        found = {
+            one.pid: GpuProcess(one.pid, one.usedGpuMemory, compute=compute)
+            for listed, compute in zip(lists, _KINDS.values(), strict=True)
+            for one in (listed if isinstance(listed, list) else [])
+        }
         return tuple(found.values())
 
     def _memory(self, handle: object) -> int | None:
