@@ -222,7 +222,10 @@ class Cuda(FakeCuda):
 
         return {
             "CUmemAttach_flags": SimpleNamespace(CU_MEM_ATTACH_GLOBAL=SimpleNamespace(value=1)),
-            "cuMemAllocManaged": lambda *_: (OK, 1 << 20),
+            "cuMemAllocManaged": lambda *_: (
+                CUresult[self.faults.get("managed", "CUDA_SUCCESS")],
+                1 << 20,
+            ),
             "cuMemFree": free,
             "CUmem_advise": SimpleNamespace(
                 CU_MEM_ADVISE_SET_PREFERRED_LOCATION="home",

@@ -1,4 +1,4 @@
-"""The way of torch's tensors, with a torch of the CPU that seems to have a GPU."""
+"""The ways to the GPU by themselves; torch's with a torch of the CPU that seems to have one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tailwave.inprocess.lanes import TorchLane
+from tailwave.inprocess.lanes import CupyLane, TorchLane
+from tests.inprocess.fakes import cupy
 
 
 def cpu_torch(torch: Any, log: list[str]) -> Any:  # noqa: ANN401
@@ -91,3 +92,15 @@ def test_tensors_that_are_more_than_bytes_are_copied_by_torch() -> None:
     assert log == ["synchronize"]
     assert not lane.takes(np.zeros(3))
     assert not lane.takes(torch.empty(1, device="meta"))
+
+
+def test_a_slot_is_written_over_only_when_its_copies_have_arrived() -> None:
+    """The host waits for them, for it is the host that writes."""
+    lane = CupyLane(cupy(), 1)
+    arrays = []
+    for number in range(3):
+        lane.begin(0)
+        arrays.append(lane.send(np.full(4, number)))
+        lane.end(0)
+    lane.close()
+    assert [array.content.tolist() for array in arrays] == [[0] * 4, [1] * 4, [2] * 4]

@@ -119,6 +119,15 @@ def test_advice_that_is_refused_leaves_nothing(monkeypatch: pytest.MonkeyPatch) 
     tailwave.managed(64 * GIB).close()
 
 
+def test_memory_that_is_refused_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it can be had the next time."""
+    cuda = installed(monkeypatch, Cuda(faults={"managed": "CUDA_ERROR_OUT_OF_MEMORY"}))
+    with pytest.raises(UnavailableError, match="Taking managed memory failed"):
+        tailwave.managed(64 * GIB)
+    del cuda.faults["managed"]
+    tailwave.managed(64 * GIB).close()
+
+
 def test_an_exception_gives_it_back(cuda: Cuda) -> None:
     """And passes."""
     with pytest.raises(ValueError, match="mine"), tailwave.managed(1):
