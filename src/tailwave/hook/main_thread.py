@@ -16,14 +16,14 @@ def run(call: Callable[[], None]) -> None:
 
     def pending(_: int | None) -> int:
         call()
-        _waiting.discard(callback)
+        _waiting.remove(callback)
         return 0
 
     callback = _Pending(pending)
-    _waiting.add(callback)
+    _waiting.append(callback)
     if ctypes.pythonapi.Py_AddPendingCall(callback, None) != 0:
-        _waiting.discard(callback)
+        _waiting.remove(callback)
 
 
 _Pending = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
-_waiting: set[object] = set()  # C keeps no reference to a callback
+_waiting: list[object] = []  # C keeps no reference to a callback

@@ -6,7 +6,6 @@ import os
 import sys
 import threading
 import time
-from functools import partial
 from types import ModuleType
 
 from tailwave.hook import environment, report
@@ -51,7 +50,7 @@ class Session:
         if self._profile is not None:
             self._profile.torch_arrived(torch)
         for action in self._actions.values():
-            action.attempt(partial(action.on_torch, torch))
+            action.torch_arrived(torch)
         with self._guard:
             # torch calls it when it has started CUDA, at once if it has already.
             torch.cuda._lazy_call(self._cuda_came_up)  # noqa: SLF001  # there is no public one
@@ -66,7 +65,7 @@ class Session:
             if self._profile is not None:
                 self._profile.cuda_came_up()
         for action in self._actions.values():
-            action.attempt(partial(action.on_cuda, torch))
+            action.cuda_came_up(torch)
 
     def step(self) -> None:
         """Take the end of a step."""
@@ -89,7 +88,7 @@ class Session:
             if self._profile is not None:
                 self._profile.end()
         for action in self._actions.values():
-            action.attempt(action.prove)
+            action.ending()
         with self._guard:
             if not self._forked or self._has_something():
                 with self._lock:

@@ -25,6 +25,7 @@ class Action:
         self.applied = False
         self.counts: Counter[str] = Counter()
         self._guard = Guard()
+        self._ready = False
 
     def on_torch(self, torch: ModuleType) -> None:
         """Act once the program has imported torch, before it uses it."""
@@ -48,6 +49,22 @@ class Action:
         with self._guard:
             call()
 
+    def torch_arrived(self, torch: ModuleType) -> None:
+        """Act; what comes later comes only if that went well."""
+        with self._guard:
+            self.on_torch(torch)
+            self._ready = True
+
+    def cuda_came_up(self, torch: ModuleType) -> None:
+        """Act once more."""
+        if self._ready:
+            self.attempt(lambda: self.on_cuda(torch))
+
+    def ending(self) -> None:
+        """Gather the last evidence."""
+        if self._ready:
+            self.attempt(self.prove)
+
     def forget(self) -> None:
         """Start anew in a child that the process was copied into: what was seen is its parent's."""
         self.applied = False
@@ -56,8 +73,9 @@ class Action:
     def document(self) -> dict[str, object]:
         """Give what the report says of the action."""
         evidence: dict[str, object] = {}
-        with self._guard:
-            evidence = self.seen()
+        if self._ready:
+            with self._guard:
+                evidence = self.seen()
         why_not = self._guard.error or ("" if self.applied else self.IDLE)
         return {"applied": self.applied, "seen": evidence, "why_not": why_not}
 

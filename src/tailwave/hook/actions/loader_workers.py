@@ -15,7 +15,7 @@ _SHARED_MEMORY = "/dev/shm"  # noqa: S108  the kernel's, no temporary file of ou
 _LEAST_SHARED_BYTES = 256 << 20
 # Samplers whose order does not depend on what the program does with the batches: workers ask for
 # indices ahead of use. (A sampler of the program's own may.)
-_SAMPLERS = "torch.utils.data."
+_SAMPLERS = "torch.utils.data"
 
 
 class LoaderWorkers(Action):

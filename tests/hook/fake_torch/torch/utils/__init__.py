@@ -1,0 +1,5 @@
+"""Where the data package is."""
+
+from torch.utils import data
+
+__all__ = ["data"]

@@ -1,0 +1,73 @@
+"""Runs small programs under a plan, as a trial does, and reads their reports."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tailwave
+
+PACKAGE = Path(tailwave.__file__).parent
+INJECT = PACKAGE / "hook" / "inject"
+FAKE_TORCH = Path(__file__).with_name("fake_torch")
+
+
+class Ran(NamedTuple):
+    """A program that has ended."""
+
+    code: int
+    out: str
+    err: str
+    reports: list[dict[str, Any]]
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The only report."""
+        (report,) = self.reports
+        return report
+
+
+class Trial(NamedTuple):
+    """A folder with a plan, and the environment of a program that follows it."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    def command(self, source: str, python: str = sys.executable) -> list[str]:
+        """Write a program down; return the command that runs it."""
+        script = self.folder / "program.py"
+        script.write_text(source, "utf-8")
+        return [python, str(script)]
+
+    def run(self, source: str, python: str = sys.executable) -> Ran:
+        """Run a program to its end."""
+        command = self.command(source, python)
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, check=False, timeout=120
+        )
+        return Ran(done.returncode, done.stdout, done.stderr, self.reports())
+
+    def reports(self) -> list[dict[str, Any]]:
+        """Return the reports that are there."""
+        paths = sorted(self.folder.glob("report-*.json"))
+        return [json.loads(path.read_text("utf-8")) for path in paths]
+
+
+def trial(
+    folder: Path,
+    actions: Mapping[str, Mapping[str, object]] | None = None,
+    profile: Mapping[str, object] | None = None,
+    paths: Sequence[Path] = (),
+) -> Trial:
+    """Write a plan into a folder; ``paths`` follow the hook's own on PYTHONPATH."""
+    asked = [{"name": name, "parameters": given} for name, given in (actions or {}).items()]
+    plan = {"report": str(folder / "report"), "actions": asked, "profile": profile}
+    (folder / "plan.json").write_text(json.dumps(plan), "utf-8")
+    kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "RANK"}}
+    path = os.pathsep.join(str(entry) for entry in (INJECT, *paths))
+    return Trial(folder, {**kept, "TAILWAVE_TRIAL": str(folder / "plan.json"), "PYTHONPATH": path})

@@ -1,0 +1,80 @@
+"""Outputs: copied when exposed, picked evenly, hashed whole."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tailwave.hook.outputs import Outputs, picked
+
+
+def described(value: object) -> Any:  # noqa: ANN401  a part of the report
+    """Expose one value and read it back."""
+    outputs = Outputs()
+    outputs.keep("x", value)
+    return outputs.document(final=True)["x"]
+
+
+def test_a_number_is_its_own_value() -> None:
+    """Its hash is that of its eight bytes."""
+    expected = hashlib.sha256(struct.pack("<d", 2.5)).hexdigest()
+    assert described(2.5) == {"count": 1, "values": [2.5], "shape": [], "sha256": expected}
+
+
+def test_nested_lists_and_dicts_are_flattened() -> None:
+    """In their order; a bool is 0 or 1."""
+    assert described([[1, 2], {"a": 3.5}, (True,)])["values"] == [1.0, 2.0, 3.5, 1.0]
+
+
+def test_an_array_is_copied_when_it_is_exposed() -> None:
+    """What the program writes afterwards does not count."""
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    outputs = Outputs()
+    outputs.keep("x", array)
+    raw = array.tobytes()
+    array[:] = 9
+    assert outputs.document(final=True)["x"] == {
+        "count": 1,
+        "values": [0, 1, 2, 3, 4, 5],
+        "shape": [2, 3],
+        "sha256": hashlib.sha256(raw).hexdigest(),
+    }
+
+
+def test_complex_numbers_are_two_each() -> None:
+    """Real and imaginary part."""
+    assert described(np.array([1 + 2j]))["values"] == [1.0, 2.0]
+    assert described(3 - 1j)["values"] == [3.0, -1.0]
+
+
+def test_values_that_are_no_numbers_are_null() -> None:
+    """JSON has no word for them."""
+    assert described(np.array([np.inf, 1.0, np.nan]))["values"] == [None, 1.0, None]
+
+
+def test_many_values_are_picked_evenly() -> None:
+    """The first, the last, and 4,096 in all; the hash still covers each."""
+    found = described(np.arange(10_000))
+    assert len(found["values"]) == 4096
+    assert (found["values"][0], found["values"][-1]) == (0.0, 9999.0)
+    steps = {b - a for a, b in zip(found["values"], found["values"][1:], strict=False)}
+    assert steps == {2.0, 3.0}
+    other = np.arange(10_000)
+    other[1] = 7  # between the first value picked and the second
+    assert described(other)["sha256"] != found["sha256"]
+
+
+def test_few_values_are_all_there() -> None:
+    """Up to the bound."""
+    assert list(picked(4096)) == list(range(4096))
+
+
+@pytest.mark.parametrize("value", ["text", None, object(), [1, "two"]])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    """With the name of its type."""
+    with pytest.raises(TypeError, match="an output is numbers, a tensor or an array, not a"):
+        Outputs().keep("x", value)
