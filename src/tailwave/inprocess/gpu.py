@@ -19,7 +19,7 @@ from tailwave.errors import UnavailableError
 from tailwave.inprocess.frameworks import current_number
 
 # What the command line may try instead; a program has no such choice.
-_INSTEAD: Final = re.compile(r",? or try `--device sim:\w+`")
+_INSTEAD: Final = re.compile(r"(?:, (give [^,]+))?,? or try `--device sim:\w+`")
 
 
 class Gpu(NamedTuple):
@@ -91,7 +91,7 @@ def told() -> Iterator[None]:
 
 def _for_a_program(error: Exception) -> UnavailableError:
     kind = type(error) if isinstance(error, UnavailableError) else UnavailableError
-    return kind(_INSTEAD.sub("", str(error)))
+    return kind(_INSTEAD.sub(lambda found: f", or {found[1]}" if found[1] else "", str(error)))
 
 
 def _context(driver: ModuleType) -> object:
