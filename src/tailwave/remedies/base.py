@@ -200,6 +200,16 @@ def needs_python(setting: Setting) -> str:
     return "It is applied inside Python, and the program runs none that could be entered."
 
 
+def needs_stream(name: str, setting: Setting) -> str:
+    """Say that an action needs a Python program that names a stream so, "" where it does."""
+    if setting.is_python and name not in setting.streams:
+        return (
+            f"The program names no stream {name}: take the stream from "
+            f'`tailwave.stream("{name}")`, and it can be treated apart from others.'
+        )
+    return needs_python(setting)
+
+
 def already(environment: Mapping[str, str | None], setting: Setting) -> str:
     """Say that the program's environment already is so, "" where it is not."""
     if any(setting.environment.get(name) != value for name, value in environment.items()):

@@ -32,7 +32,7 @@ from tailwave.remedies.base import (
     Seen,
     Setting,
     acted,
-    needs_python,
+    needs_stream,
     not_seen,
     whole,
 )
@@ -63,12 +63,7 @@ def change(parameter: str, _: Setting) -> Change:
 def why_not(parameter: str, setting: Setting) -> str:
     """Only for a stream that there is."""
     stream, _ = _parts(parameter)
-    if setting.is_python and stream not in setting.streams:
-        return (
-            f"The program names no stream {stream}: get the stream by "
-            f'`tailwave.stream("{stream}")`, and it can be given SMs of its own.'
-        )
-    return needs_python(setting)
+    return needs_stream(stream, setting)
 
 
 def seen(parameter: str, reports: Iterable[Report]) -> Seen:

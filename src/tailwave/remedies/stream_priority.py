@@ -31,6 +31,7 @@ from tailwave.remedies.base import (
     Setting,
     acted,
     needs_python,
+    needs_stream,
     not_seen,
 )
 
@@ -52,9 +53,7 @@ def change(parameter: str, _: Setting) -> Change:
 
 def why_not(parameter: str, setting: Setting) -> str:
     """Only a stream that there is."""
-    if parameter and setting.streams and parameter not in setting.streams:
-        return f"The program names no stream {parameter}, but {', '.join(setting.streams)}."
-    return needs_python(setting)
+    return needs_stream(parameter, setting) if parameter else needs_python(setting)
 
 
 def seen(_: str, reports: Iterable[Report]) -> Seen:

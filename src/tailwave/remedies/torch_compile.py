@@ -72,7 +72,8 @@ def seen(_: str, reports: Iterable[Report]) -> Seen:
         what = "graph" if compiled == 1 else "graphs"
         skipped = found.total("cudagraph_skips")
         but = f" and left {skipped} of its CUDA graphs out" if skipped else ""
-        return Seen(True, f"torch.compile compiled {compiled} {what} of operators{but}.")
+        sentence = f"torch.compile compiled {compiled} {what} of operators{but}."
+        return Seen(works=True, sentence=sentence)
     return not_seen(found, "nothing was compiled")
 
 
