@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from tailwave.model import Diagnosis
 from tailwave.remedies.base import Candidate, Change, Report, Seen, Setting
@@ -58,7 +58,7 @@ def candidate(name: str, *, works: bool | None = True, bound: float | None = Non
     return Candidate(FakeRemedy(name, works=works), bound=bound)
 
 
-def steps_run(us: Iterable[float], outputs: dict[str, object] | None = None) -> Run:
+def steps_run(us: Iterable[float], outputs: Mapping[str, object] | None = None) -> Run:
     """Return a run that marked these steps."""
     report = {
         "pid": 1,

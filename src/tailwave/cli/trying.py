@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 import click
+from msgspec.structs import replace
 
 from tailwave.cli.trial_options import Options
 from tailwave.cli.trial_progress import TrialProgress
@@ -18,8 +19,10 @@ from tailwave.errors import UnavailableError, UsageError
 from tailwave.model import Trial
 from tailwave.reports.trial_json import trial_to_json
 from tailwave.trials.experiment import Bench, experiment
+from tailwave.trials.guards import Guards, open_guards
 from tailwave.trials.machine import Machine
 from tailwave.trials.metric import Printed
+from tailwave.trials.mps import why_not
 from tailwave.trials.preparing import Wanted
 from tailwave.trials.runner import ProcessRunner
 from tailwave.trials.workspace import workspace
@@ -34,10 +37,12 @@ def try_command(command: tuple[str, ...], options: Options) -> int:
         raise UnavailableError(f"there is no program {command[0]} here: check its name.")
     _refuse_unwritable(options.save)
     wanted = _wanted(command, options)
+    guards = open_guards(wanted.environment)
+    guards.check()
     with _ended_by() as received, workspace() as folder, TrialProgress() as progress:
         runner = ProcessRunner(command, folder, options.timeout, wanted.environment)
-        trial = experiment(wanted, Bench(Machine(), runner, progress, lambda: ""))
-    _print(trial, options)
+        trial = experiment(wanted, Bench(_machine(guards), runner, progress, guards.against))
+    _print(replace(trial, notes=(*guards.notes, *trial.notes)), options)
     return _ENDED_BY + received[0] if received else 0
 
 
@@ -52,6 +57,16 @@ def _wanted(command: tuple[str, ...], options: Options) -> Wanted:
         metric=metric,
         rounds=options.rounds,
         timeout=options.timeout,
+    )
+
+
+def _machine(guards: Guards) -> Machine:
+    return Machine(
+        gpu=", ".join(dict.fromkeys(gpu.name for gpu in guards.gpus)),
+        driver=guards.driver,
+        gpus=guards.count,
+        cpus=len(os.sched_getaffinity(0)),
+        mps_why_not=why_not(os.environ, mig=guards.mig),
     )
 
 

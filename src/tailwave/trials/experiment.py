@@ -66,7 +66,6 @@ def experiment(wanted: Wanted, bench: Bench) -> Trial:
         gpu=bench.machine.gpu,
         driver=bench.machine.driver,
         cut_short=cut_short,
-        notes=bench.machine.notes,
     )
     if prepared is not None:
         trial = _with_preparation(trial, prepared)
@@ -81,7 +80,7 @@ def _with_preparation(trial: Trial, prepared: Prepared) -> Trial:
         higher_is_better=prepared.metric.higher_is_better,
         outcomes=tuple(concluding.not_tried(dropped) for dropped in prepared.choice.dropped),
         diagnosis=prepared.diagnosis,
-        notes=trial.notes + prepared.notes,
+        notes=prepared.notes,
     )
 
 

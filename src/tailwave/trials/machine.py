@@ -9,13 +9,11 @@ class Machine(msgspec.Struct, frozen=True):
     """The GPU and its driver ("" if unknown), and what can be done here.
 
     ``mps_why_not`` is the sentence that says why no MPS daemon can be started, "" where one can.
-    ``notes`` are what a reader of the trial should know of the machine.
+    Under HAMi there is no trial at all (see ``guards``).
     """
 
     gpu: str = ""
     driver: str = ""
     gpus: int = 0
     cpus: int = 1
-    hami: bool = False
     mps_why_not: str = ""
-    notes: tuple[str, ...] = ()

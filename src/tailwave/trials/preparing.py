@@ -76,7 +76,6 @@ def _setting(wanted: Wanted, machine: Machine, diagnosis: Diagnosis | None, firs
         diagnosis=diagnosis,
         gpus=machine.gpus,
         cpus=machine.cpus,
-        hami=machine.hami,
         mps_why_not=machine.mps_why_not,
         is_python=bool(first.reports),
         streams=tuple(sorted({name for told in first.told for name in told.streams})),

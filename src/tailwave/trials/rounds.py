@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from tailwave.errors import UnreadableInputError
+from tailwave.errors import UnavailableError, UnreadableInputError
 from tailwave.remedies.choose import Choice
 from tailwave.trials import outputs
 from tailwave.trials.arm import AS_IT_IS, NULL, Arm, order
@@ -69,9 +69,12 @@ class Rounds:
         arms = order([self.as_it_is, self.null, *self._in_play()], self.completed)
         runs: dict[str, Run] = {}
         for place, arm in enumerate(arms):
-            run = self._run(arm, place, len(arms))
-            self._take_in(arm, run)
-            runs[arm.name] = run
+            try:
+                runs[arm.name] = self._run(arm, place, len(arms))
+            except UnavailableError as error:
+                self._leave_out(arm, error)
+            else:
+                self._take_in(arm, runs[arm.name])
             self.cut_short = self.cut_short or watch()
             if self.cut_short:
                 return
@@ -110,9 +113,16 @@ class Rounds:
             if arm.seen.works is False:
                 arm.over, arm.idle = f"It did not take hold: {arm.seen.sentence}", True
 
+    def _leave_out(self, arm: Arm, error: UnavailableError) -> None:
+        """Go on without an arm that could not be run; without the unchanged ones there is none."""
+        if arm.candidate is None:
+            self.cut_short = f"In round {self.completed + 1} the program could not run: {error}"
+        else:
+            arm.over, arm.idle = f"It could not be applied: {error}", True
+
     def _compare_outputs(self, arms: Sequence[Arm], runs: dict[str, Run]) -> None:
         for arm in arms:
-            if arm is not self.as_it_is and not arm.broken:
+            if arm is not self.as_it_is and arm.name in runs and not arm.broken:
                 arm.outputs.append(outputs.compare(runs[AS_IT_IS], runs[arm.name]))
 
     def _drop(self) -> None:

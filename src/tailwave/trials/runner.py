@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import IO, Final
@@ -15,7 +16,7 @@ import msgspec
 
 from tailwave.errors import UnavailableError
 from tailwave.remedies.base import Change, Report
-from tailwave.trials import supervisor
+from tailwave.trials import mps, supervisor
 from tailwave.trials.run import Run
 
 _KEPT_BYTES = 4 << 20  # of each of the program's two outputs: the last of it
@@ -81,7 +82,7 @@ class ProcessRunner:
         self._trace = ""
 
     def run(self, change: Change, *, profile: bool = False) -> Run:
-        """Run it once. Raises UnavailableError when the command cannot be started."""
+        """Run it once. Raises UnavailableError when the command or MPS cannot be started."""
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
         folder.mkdir()
@@ -92,7 +93,9 @@ class ProcessRunner:
             "profile": {"trace": str(trace), **_PROFILE} if profile else None,
         }
         (folder / "plan.json").write_bytes(msgspec.json.encode(plan))
-        run = self._supervised(folder, self._changed(change, folder / "plan.json"))
+        environment = self._changed(change, folder / "plan.json")
+        with _under_mps(change.mps_percent, environment, folder) as under_mps:
+            run = self._supervised(folder, {**environment, **under_mps})
         if profile:
             self._trace = str(trace) if trace.is_file() else ""
         return run
@@ -144,6 +147,18 @@ class ProcessRunner:
             timed_out=timed_out,
             reports=_reports(folder),
         )
+
+
+@contextmanager
+def _under_mps(
+    percent: int | None, environment: Mapping[str, str], folder: Path
+) -> Iterator[Mapping[str, str]]:
+    """Give what to add to the environment for a share of the SMs; nothing where none is wanted."""
+    if percent is None:
+        yield {}
+        return
+    with mps.daemon(environment, folder, percent) as added:
+        yield added
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,101 @@
+"""Whether a changed program computes what it computed before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tailwave.model import OutputMatch
+from tailwave.trials.outputs import Match, compare, exposed, worst
+from tailwave.trials.run import Run
+from tests.trials.script import steps_run
+
+
+def run(**outputs: dict[str, Any]) -> Run:
+    """Return a run that exposed these outputs."""
+    return steps_run([], outputs)
+
+
+def value(*values: float | None, sha256: str = "", count: int = 1) -> dict[str, Any]:
+    """Return an output as the hook reports it."""
+    return {
+        "count": count,
+        "values": list(values),
+        "shape": [len(values)],
+        "sha256": sha256 or repr(values),
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "match", "detail"),
+    [
+        ((1.0, 2.0), (1.0, 2.0), OutputMatch.EQUAL, ""),
+        ((1.0, 2.0), (1.0, 2.001), OutputMatch.CLOSE, "x differs by <0.1% of its largest value"),
+        ((1.0, 2.0), (1.0, 2.01), OutputMatch.DIFFER, "x differs by 0.5% of its largest value"),
+        # a small part of a large output may be off by a thousandth of the large one
+        (
+            (0.001, 100.0),
+            (0.002, 100.0),
+            OutputMatch.CLOSE,
+            "x differs by <0.1% of its largest value",
+        ),
+        ((0.0, 0.0), (0.0, 0.1), OutputMatch.DIFFER, "x differs by 0.1"),
+        ((1.0, None), (1.0, 2.0), OutputMatch.DIFFER, "x has other values that are no numbers"),
+        ((1.0, None), (1.0005, None), OutputMatch.CLOSE, "x differs by <0.1% of its largest value"),
+        (
+            (1.0, 2.0),
+            (1.0,),
+            OutputMatch.DIFFER,
+            "x: 1 of shape [1], where there were 1 of shape [2]",
+        ),
+    ],
+)
+def test_one_output(
+    before: tuple[float, ...], after: tuple[float, ...], match: OutputMatch, detail: str
+) -> None:
+    """Equal by hash, close within a thousandth of the largest value, or else different."""
+    assert compare(run(x=value(*before)), run(x=value(*after))) == Match(match, detail)
+
+
+def test_as_many_values_as_before() -> None:
+    """A program that exposes an output once less has done something else."""
+    found = compare(run(x=value(1.0, count=3)), run(x=value(1.0, count=2)))
+    assert found.match is OutputMatch.DIFFER
+
+
+def test_values_that_the_report_left_out() -> None:
+    """Where only parts that are not reported differ, the hash says so, and the rest agrees."""
+    found = compare(run(x=value(1.0, sha256="a")), run(x=value(1.0, sha256="b")))
+    assert found.match is OutputMatch.CLOSE
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "detail"), [("xy", "x", "y is missing"), ("x", "xy", "y is new")]
+)
+def test_outputs_that_only_one_has(before: str, after: str, detail: str) -> None:
+    """They differ."""
+    outputs = [run(**{name: value(1.0) for name in names}) for names in (before, after)]
+    assert compare(*outputs) == Match(OutputMatch.DIFFER, detail)
+
+
+def test_a_program_that_exposes_nothing() -> None:
+    """There is nothing to compare."""
+    assert compare(run(), run()) == Match(OutputMatch.NOT_EXPOSED)
+
+
+def test_the_worst_counts() -> None:
+    """Of several outputs, or of several rounds."""
+    found = compare(run(a=value(1.0), b=value(1.0)), run(a=value(2.0), b=value(1.0)))
+    assert found.match is OutputMatch.DIFFER
+    assert worst([]) == Match(OutputMatch.NOT_EXPOSED)
+
+
+def test_the_main_process_goes_first() -> None:
+    """Of two processes that expose the same name, what the main one says counts."""
+    reports = (
+        {"main": True, "outputs": {"x": value(1.0)}},
+        {"main": False, "outputs": {"x": value(9.0), "y": value(2.0)}},
+    )
+    found = exposed(Run(0, 1.0, reports=reports))
+    assert {name: output.values for name, output in found.items()} == {"x": (1.0,), "y": (2.0,)}
