@@ -1,4 +1,4 @@
-"""Readers of recordings: a file in, Timelines out."""
+"""Readers of recordings: a file in, Timelines or kernel profiles out."""
 
 from __future__ import annotations
 
@@ -10,42 +10,81 @@ from types import ModuleType
 from msgspec.structs import replace
 
 from tailwave.errors import UnreadableInputError
-from tailwave.model import Timeline
-from tailwave.readers import kineto
+from tailwave.model import KernelProfiles, Timeline
+from tailwave.readers import kineto, ncu, nsys
 from tailwave.readers.byte_source import refused
 
-# Each has SUFFIXES, the ends of its files' names in lower case, and read_trace(path, progress).
-# The first takes files whose names say nothing.
-READERS: tuple[ModuleType, ...] = (kineto,)
+# Each has SUFFIXES, the ends of its files' names in lower case, MAGIC, what its files begin with
+# (b"" for nothing in particular), and read_timelines(path, progress). The first takes files that
+# say nothing of what they are. The last reads kernel profiles: read_profiles(path), is_ours(path).
+READERS: tuple[ModuleType, ...] = (kineto, nsys, ncu)
+_TRACES = READERS[:-1]
+
+_LONGEST_MAGIC = 32
 
 Progress = Callable[[int, int], None]
 
 
 def read(path: Path, progress: Progress | None = None) -> list[Timeline]:
-    """Read a recording, or a folder of them: one timeline a rank, sorted by rank.
+    """Read a recording, or a folder of them: one timeline a rank or process, sorted by rank.
 
     ``progress`` is called with the bytes read, of the file or of all files of the folder, and
     their total. Files of a folder that are no recordings are named in the notes of the first
     timeline. Raises UnreadableInputError when nothing can be read.
     """
+    if _is_folder(path):
+        return _ranked(_read_folder(path, progress))
+    return _read_file(path, progress)
+
+
+def read_profiles(path: Path) -> KernelProfiles:
+    """Read the kernel launches of a report of ncu, or of a CSV page of it.
+
+    Raises UnreadableInputError when nothing can be read, UnavailableError for a report without the
+    package that reads it.
+    """
+    if _is_folder(path):
+        raise UnreadableInputError(f"{path} is a folder: give a report or a page that is in it.")
+    return ncu.read_profiles(path)
+
+
+def holds_profiles(path: Path) -> bool:
+    """Tell by its content whether a file is one for ``read_profiles``; else it is for ``read``.
+
+    Raises UnreadableInputError when there is no such file.
+    """
+    return not _is_folder(path) and ncu.is_ours(path)
+
+
+def _is_folder(path: Path) -> bool:
+    """Tell a folder from a file; raises UnreadableInputError for anything else."""
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:
         raise UnreadableInputError(f"there is no file {path}: check the path.") from error
     except OSError as error:
         raise refused(path, error) from error
-    if stat.S_ISDIR(mode):
-        return _ranked(_read_folder(path, progress))
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
         raise UnreadableInputError(f"{path} is not a file: save the recording as one.")
-    return [_read_file(path, progress)]
+    return stat.S_ISDIR(mode)
 
 
-def _read_file(path: Path, progress: Progress | None) -> Timeline:
+def _read_file(path: Path, progress: Progress | None) -> list[Timeline]:
+    timelines: list[Timeline] = _reader_of(path).read_timelines(path, progress)
+    return timelines
+
+
+def _reader_of(path: Path) -> ModuleType:
+    """Choose by what the file begins with, then by its name."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_LONGEST_MAGIC)
+    except OSError as error:
+        raise refused(path, error) from error
     name = path.name.lower()
-    reader = next((r for r in READERS if name.endswith(r.SUFFIXES)), READERS[0])
-    timeline: Timeline = reader.read_trace(path, progress)
-    return timeline
+    by_content = (r for r in _TRACES if r.MAGIC and head.startswith(r.MAGIC))
+    by_name = (r for r in _TRACES if name.endswith(r.SUFFIXES))
+    return next(by_content, next(by_name, _TRACES[0]))
 
 
 def _read_folder(folder: Path, progress: Progress | None) -> list[Timeline]:
@@ -55,7 +94,7 @@ def _read_folder(folder: Path, progress: Progress | None) -> list[Timeline]:
     before, total = 0, sum(sizes.values())
     for file, size in sizes.items():
         try:
-            timelines.append(_read_file(file, _shifted(progress, before, total)))
+            timelines += _read_file(file, _shifted(progress, before, total))
         except UnreadableInputError as error:
             faults.append(str(error))
         before += size
@@ -75,7 +114,7 @@ def _shifted(progress: Progress | None, before: int, total: int) -> Progress | N
 
 def _listed(folder: Path) -> dict[Path, int]:
     """List a folder's recordings by name, with their sizes in bytes."""
-    suffixes = tuple(suffix for reader in READERS for suffix in reader.SUFFIXES)
+    suffixes = tuple(suffix for reader in _TRACES for suffix in reader.SUFFIXES)
     try:
         sizes = {
             file: file.stat().st_size

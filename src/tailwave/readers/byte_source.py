@@ -15,7 +15,6 @@ TRACE_WANTED = "give a trace that torch.profiler exported (export_chrome_trace)"
 _GZIP_MAGIC = b"\x1f\x8b"
 # What other tools' files begin with, and what they are.
 _FOREIGN = (
-    (b"SQLite format 3", "an SQLite database (an export of nsys?)"),
     (b"==PROF==", "output of ncu"),
     (b'"ID","Process ID"', "a CSV page of ncu"),
     (b"NVR\x00", "a report of ncu"),
@@ -23,8 +22,6 @@ _FOREIGN = (
     (b"\xff\xfe", "UTF-16 text (save it as UTF-8)"),
 )
 _FOREIGN_SUFFIXES = {
-    ".nsys-rep": "a report of nsys",
-    ".qdrep": "a report of nsys",
     ".ncu-rep": "a report of ncu",
 }
 _LONGEST_MAGIC = 32

@@ -15,6 +15,7 @@ from tailwave.readers.kineto_events import BlockDecoder
 from tailwave.readers.kineto_tables import gpu_table, host_table, wait_table
 
 SUFFIXES = (".json", ".json.gz")
+MAGIC = b""
 _WANTED = frozenset({"deviceProperties", "distributedInfo"})
 _DEVICE_FIELDS = {
     "sm_count": "numSms",
@@ -28,6 +29,11 @@ _DEVICE_FIELDS = {
 }
 
 Progress = Callable[[int, int], None]
+
+
+def read_timelines(path: Path, progress: Progress | None = None) -> list[Timeline]:
+    """Read one trace: the recording of one rank; as ``read_trace``."""
+    return [read_trace(path, progress)]
 
 
 def read_trace(
