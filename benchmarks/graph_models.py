@@ -33,7 +33,7 @@ import tailwave
 from benchmarks.workloads.models import Decoding, Tower, decoder
 from tailwave.stats import summarise
 
-ROUNDS = 200
+ROUNDS = 150
 FRESH = 3
 # Seconds for one way of running one model to get ready, and for the whole run.
 READY = 60.0

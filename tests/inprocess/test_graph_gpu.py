@@ -497,6 +497,15 @@ def test_cleared_workspaces_do_not_reach_the_graph() -> None:
         assert torch.equal(fast(a, b), a @ b)
 
 
+def test_a_compiled_function_is_captured() -> None:
+    """A function that torch.compile has compiled is captured as it is."""
+    compiled = torch.compile(lambda x: (x * 2).sin() + 1)
+    with torch.no_grad(), graph(compiled, noise(64)) as fast:
+        x = noise(64)
+        assert torch.equal(fast(x), compiled(x))
+        assert fast.replays == 1
+
+
 def test_inference_mode_is_a_mode_of_its_own() -> None:
     """A graph captured in inference mode replays there, and is not used outside."""
     model = network()

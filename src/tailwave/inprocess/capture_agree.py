@@ -120,6 +120,21 @@ def compare(
             )
 
 
+def changed_arguments(
+    arrays: Arrays, given: list[list[object]], seen: list[dict[str, object]]
+) -> tuple[int, ...]:
+    """Return the places of the arguments that calls changed in place."""
+    return tuple(
+        index
+        for index, leaf in enumerate(given[0])
+        if arrays.is_array(leaf)
+        and any(
+            not arrays.same_bits(before[index], after[f"argument {index}"])
+            for before, after in zip(given, seen, strict=True)
+        )
+    )
+
+
 def _compare_two(
     arrays: Arrays, agreement: Agreement, name: str, pair: tuple[Array, Array]
 ) -> None:

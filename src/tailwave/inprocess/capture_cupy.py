@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_agree import Agreement, compare
+from tailwave.inprocess.capture_agree import Agreement, changed_arguments, compare
 from tailwave.inprocess.capture_cupy_arrays import CupyArrays
 from tailwave.inprocess.capture_fresh import fresh_leaves
 from tailwave.inprocess.capture_green import green_context
@@ -103,7 +103,6 @@ class CupyCaptor:
             outputs=outputs,
             kept=tuple(leaves),
             reuse_outputs=self._reuse,
-            changed_inputs=tuple(inputs),
         )
         bucket.agreement = str(self._compared(call, bucket, static, state))
         return bucket
@@ -120,6 +119,7 @@ class CupyCaptor:
         rounds = [fresh_leaves(self._arrays, static, generator) for _ in range(_COMPARED)]
         state.back()
         plain = [self._observed(call, given) for given in rounds]
+        bucket.changed_inputs = changed_arguments(self._arrays, rounds, plain)
         plain_state = state.copies()
         state.back()
         replay = [self._observed(bucket.run, given) for given in rounds]
@@ -127,19 +127,7 @@ class CupyCaptor:
         for one, other in zip(plain, replay, strict=True):
             compare(self._arrays, agreement, one, other)
         compare(self._arrays, agreement, plain_state, state.copies())
-        bucket.changed_inputs = tuple(
-            i for i in bucket.inputs if self._is_changed(i, rounds, plain)
-        )
         return agreement
-
-    def _is_changed(
-        self, index: int, rounds: list[list[object]], seen: list[dict[str, object]]
-    ) -> bool:
-        """Tell whether plain calls changed an argument in place."""
-        return any(
-            not self._arrays.same_bits(given[index], after[f"argument {index}"])
-            for given, after in zip(rounds, seen, strict=True)
-        )
 
     def _observed(
         self, call: Callable[[list[object]], object], given: list[object]
@@ -191,7 +179,7 @@ class CupyBucket:
     outputs: list[object]
     kept: tuple[object, ...]
     reuse_outputs: bool
-    changed_inputs: tuple[int, ...]
+    changed_inputs: tuple[int, ...] = ()
     agreement: str = ""
 
     def why_not(self) -> str:

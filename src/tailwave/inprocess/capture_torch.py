@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_agree import Agreement, compare
+from tailwave.inprocess.capture_agree import Agreement, changed_arguments, compare
 from tailwave.inprocess.capture_fresh import fresh_leaves
 from tailwave.inprocess.capture_green import green_context
 from tailwave.inprocess.capture_hami import refuse_under_hami
@@ -176,6 +176,9 @@ class TorchCaptor:
         rounds = [fresh_leaves(self._arrays, static, generator) for _ in range(_COMPARED)]
         state.back()
         plain = [self._observed(call, self._again(given)) for given in rounds]
+        # A kernel of the program's own changes an argument without torch's count of it.
+        written = changed_arguments(self._arrays, rounds, plain)
+        bucket.changed_inputs = tuple(sorted({*bucket.changed_inputs, *written}))
         plain_state = state.changed()
         state.ready()
         replay = [self._observed(_Replay(bucket), self._again(given)) for given in rounds]

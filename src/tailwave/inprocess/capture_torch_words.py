@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 from tailwave.errors import GraphRefusedError
 from tailwave.inprocess.capture_where import at, line_of
 
@@ -49,6 +51,9 @@ def refusal(error: BaseException) -> GraphRefusedError:
     if isinstance(error, GraphRefusedError):
         return error
     text, line = str(error), at(line_of(error))
+    # The function's own variables would live on in the traceback: a loss among them keeps its
+    # gradient graph, which the next backward pass then has to wait for.
+    traceback.clear_frames(error.__traceback__)
     for sign, sentence in _SENTENCES:
         if sign in text:
             return GraphRefusedError(sentence.format(at=line, what="a synchronizing operation"))
