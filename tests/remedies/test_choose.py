@@ -181,7 +181,7 @@ def test_what_cannot_be_tried_is_a_usage_error(spec: str) -> None:
 
 def test_an_unknown_name_is_told_with_those_there_are() -> None:
     """All of them."""
-    with pytest.raises(UsageError, match="'graph': there are launch-blocking-off, .*env"):
+    with pytest.raises(UsageError, match=r"'graph': there are launch-blocking-off, .*env"):
         named("graph", PLAIN, REMEDIES)
 
 
