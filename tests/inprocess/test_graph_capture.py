@@ -343,13 +343,17 @@ def failing(message: str) -> RuntimeError:
     [
         ("called a synchronizing CUDA operation", "waits for the GPU"),
         (
-            "Attempting CUDA graph capture of step() for an instance of Adam but "
-             "param_groups' capturable is False.",
+            (
+                "Attempting CUDA graph capture of step() for an instance of Adam but "
+                "param_groups' capturable is False."
+            ),
             "capturable=True",
         ),
         (
-            "CUDA error: operation would make the legacy stream depend on a capturing "
-             "blocking stream",
+            (
+                "CUDA error: operation would make the legacy stream depend on a capturing "
+                "blocking stream"
+            ),
             "del loss",
         ),
         ("CUDA error: operation not permitted when stream is capturing", "cudaMalloc"),

@@ -165,6 +165,27 @@ def test_training_follows_the_plain_course(name: str, to_none: bool | None) -> N
 
 
 @pytest.mark.parametrize("to_none", [True, False])
+def test_training_goes_on_between_graphs(to_none: bool) -> None:  # noqa: FBT001
+    """Batches of two sizes, each with its graph and gradients, train one model as plainly."""
+    ends = []
+    batches = [(noise(size, 64), noise(size, 64)) for size in (8, 16, 16, 8, 16, 8, 8)]
+    for graphed in (False, True):
+        torch.manual_seed(1)
+        model = network()
+        optimizer = OPTIMIZERS["adam"](model.parameters())
+        step = train_step(model, optimizer, to_none=to_none)
+        run: Any = graph(step, *batches[0]) if graphed else step
+        for batch in batches:
+            run(*batch)
+        ends.append([p.detach().clone() for p in model.parameters()])
+        ends[-1] += [p.grad.clone() for p in model.parameters()]
+        if graphed:
+            assert (len(run.graphs), run.replays, run.plain_calls) == (2, 6, 1)
+            run.close()
+    assert all(torch.allclose(a, b, rtol=1e-3, atol=1e-4) for a, b in zip(*ends, strict=True))
+
+
+@pytest.mark.parametrize("to_none", [True, False])
 def test_gradients_may_be_cleared_between_calls(to_none: bool) -> None:  # noqa: FBT001
     """zero_grad outside of the function works, also when it drops the gradients."""
     ends = []
