@@ -58,21 +58,39 @@ def _conclusions(trial: Trial, kept: list[Outcome]) -> list[str]:
 
 
 def _kept(outcome: Outcome, trial: Trial) -> str:
-    shown = outcome.effects[0]
+    """Word a gain by the median, or by the 99th percentile where only that is better."""
+    shown = next((e for e in outcome.effects if _is_better(e, trial)), outcome.effects[0])
     a_step = " a step" if trial.unit == "us" else ""
+    which = f" {shown.quantile}" if shown.quantile is not Quantile.MEDIAN else ""
     return (
-        f"{outcome.remedy}: {_figure(shown.before, shown.unit)} -> "
+        f"{outcome.remedy}:{which} {_figure(shown.before, shown.unit)} -> "
         f"{_figure(shown.after, shown.unit)}{a_step} ({_changed(shown)})"
     )
 
 
+def _is_better(effect: Effect, trial: Trial) -> bool:
+    """Tell whether all of an effect's interval is a gain."""
+    if effect.low is None or effect.high is None:
+        return False
+    return effect.low > 0 if trial.higher_is_better else effect.high < 0
+
+
 def _nothing(trial: Trial) -> str:
-    tried = [outcome for outcome in trial.outcomes if outcome.rounds]
-    if not tried:
-        return f"Nothing was tried: {_why_nothing(trial)}"
-    harmful = [o.remedy for o in tried if o.decision is Decision.HARMFUL]
+    if trial.restored is not None and not trial.restored.agrees:
+        return (
+            "Nothing is proven, for the machine drifted during the trial: try again when nothing "
+            "else runs here."
+        )
+    judged = [o for o in trial.outcomes if o.decision is not Decision.NOT_APPLICABLE]
+    if not judged:
+        return f"Nothing could be tried: {_why_nothing(trial)}"
+    harmful = [o.remedy for o in judged if o.decision is Decision.HARMFUL]
     harm = f" Harmful: {', '.join(harmful)}." if harmful else ""
-    return f"Keep the program as it is: none of {_remedies(len(tried))} brings a gain.{harm}"
+    tried = (
+        f"none of the {len(judged)} remedies" if len(judged) > 1 else f"{judged[0].remedy} does not"
+    )
+    verb = "helps" if len(judged) > 1 else "help"
+    return f"Keep the program as it is: {tried} {verb}.{harm}"
 
 
 def _why_nothing(trial: Trial) -> str:
@@ -81,10 +99,6 @@ def _why_nothing(trial: Trial) -> str:
     if trial.diagnosis is None:
         return "there is no diagnosis to choose by. Name remedies with --remedy (see --list)."
     return "the diagnosis finds nothing that a remedy from outside of the program would cure."
-
-
-def _remedies(count: int) -> str:
-    return f"{count} remedies" if count > 1 else "1 remedy"
 
 
 def _print_subject(page: Page, trial: Trial) -> None:

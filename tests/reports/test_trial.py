@@ -1,0 +1,211 @@
+"""Trials in words and in JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from msgspec.structs import replace
+
+import tailwave.reports
+from tailwave.model import Decision, Restored, Trial
+from tailwave.reports.trial_json import trial_to_json
+from tailwave.reports.trial_terminal import render_trial
+from tailwave.rules.diagnose import diagnose
+from tests.builders import Trace, kernel, steps
+from tests.reports.printed import printed
+from tests.reports.trials import HARMFUL, KEPT, NO_GAIN, NOT_APPLICABLE, TRIAL, median, tail
+
+SCHEMA = json.loads(Path(tailwave.reports.__file__).with_name("trial.schema.json").read_text())
+EMPTY = Trial(1, "0.1.0", ("prog",), "2026-11-29T15:00:00+00:00", 1.0, "", "")
+
+REPORT = """\
+cuda-graph: 2.46 ms -> 550 us a step (-78%, 95% interval -79% to -76%); add:
+    import tailwave
+    step = tailwave.graph(step, *example_args)
+
+  program   python decode.py --prompt 'two words'
+  gpu       NVIDIA H200, driver 580.159
+  metric    time of a step, by the program's marks and CUDA events
+  rounds    6 completed, 312 s, 2026-11-29 15:00 UTC
+  as it is  p50 2.46 ms, p99 2.60 ms, 150 samples a run
+  null      p50 +0.1%, 95% interval -0.4% to +0.6%
+  null      p99 +1.0%, 95% interval -3.0% to +5.0%
+  restored  p50 2.47 ms, agrees (2.41 ms to 2.51 ms expected)
+
+What was tried (95% intervals, for all of them together)
+   remedy                decision        p50                     p99     at most
+   cuda-graph            kept            -78% (-79% to -76%)     -75%    -82%
+   module-loading:EAGER  no gain         +0.2% (-1.1% to +1.5%)  -       0%
+   loader-workers:64     harmful         -                       -       -
+   mps-share:50          not applicable  -0.1%                   -       -
+
+ 1. KEPT  cuda-graph: the step as a CUDA graph
+    The median is better beyond noise.
+    p50:       2.46 ms -> 550 us, -78%, 95% interval -79% to -76%
+    p99:       2.60 ms -> 650 us, -75%, 95% interval -78% to -71%
+    mechanism: 40 replays of 1 graph.
+    outputs:   within tolerance (logits differs by <0.1% of its largest value)
+
+ 2. NO GAIN  module-loading:EAGER: when kernels are loaded (EAGER)
+    After 3 rounds its 95% interval does not reach a gain of 2%.
+    p50:       2.46 ms -> 2.46 ms, +0.2%, 95% interval -1.1% to +1.5%
+    mechanism: The driver's mode is EAGER.
+    outputs:   equal
+
+ 3. HARMFUL  loader-workers:64: workers of the DataLoader (64)
+    With it the program fails: it exited with 1: MemoryError
+
+ 4. NOT APPLICABLE  mps-share:50: percent of the SMs under MPS (50)
+    It did not take hold: no MPS server was seen.
+    p50:       2.46 ms -> 2.46 ms, -0.1%, of one round
+
+Notes
+  - The power cap holds the clock of GPU 0 down: the figures are for this cap.
+"""
+
+
+def test_the_whole_report() -> None:
+    """What to add first; then what was measured, and what came of each remedy."""
+    assert printed(render_trial, TRIAL) == REPORT
+
+
+def first(trial: Trial) -> str:
+    """Return the first paragraph of a report, on one line."""
+    return " ".join(printed(render_trial, trial).split("\n\n")[0].split())
+
+
+@pytest.mark.parametrize(
+    ("trial", "words"),
+    [
+        (
+            replace(TRIAL, outcomes=(NO_GAIN, HARMFUL)),
+            "Keep the program as it is: none of the 2 remedies helps. Harmful: loader-workers:64.",
+        ),
+        (
+            replace(TRIAL, outcomes=(NO_GAIN, NOT_APPLICABLE)),
+            "Keep the program as it is: module-loading:EAGER does not help.",
+        ),
+        (
+            replace(TRIAL, outcomes=(NOT_APPLICABLE,)),
+            (
+                "Nothing could be tried: none of the remedies that this program calls for can be "
+                "applied here."
+            ),
+        ),
+        (
+            EMPTY,
+            (
+                "Nothing could be tried: there is no diagnosis to choose by. Name remedies with "
+                "--remedy (see --list)."
+            ),
+        ),
+        (
+            replace(TRIAL, outcomes=(NO_GAIN,), restored=Restored(3000.0, 2410.0, 2510.0)),
+            (
+                "Nothing is proven, for the machine drifted during the trial: try again when nothing "
+                "else runs here."
+            ),
+        ),
+        (
+            replace(TRIAL, outcomes=(NO_GAIN,), cut_short="It was interrupted."),
+            "The trial ended early, so nothing is proven. It was interrupted.",
+        ),
+    ],
+)
+def test_the_first_sentence_where_nothing_is_kept(trial: Trial, words: str) -> None:
+    """It says so, and why."""
+    assert first(trial) == words
+
+
+def test_a_diagnosis_that_finds_nothing() -> None:
+    """A healthy program has nothing that a remedy could cure."""
+    healthy = steps(3, 100, lambda t: t.launch(0, 2, kernel("k", 3, 95)), Trace())
+    trial = replace(EMPTY, diagnosis=diagnose([healthy], "x"))
+    assert first(trial) == (
+        "Nothing could be tried: the diagnosis finds nothing that a remedy from outside of the "
+        "program would cure."
+    )
+    assert as_json(trial)["diagnosis"]["source"]["path"] == "x"
+
+
+def test_a_gain_of_the_slowest_steps_alone() -> None:
+    """Where only the 99th percentile is better, that is the figure to take away."""
+    calm = replace(KEPT, effects=(median(2460, 0.0, -0.01, 0.01), tail(8000, -0.5, -0.6, -0.4)))
+    assert first(replace(TRIAL, outcomes=(calm,))).startswith(
+        "cuda-graph: p99 8 ms -> 4 ms a step (-50%, 95% interval -60% to -40%); add:"
+    )
+
+
+def test_more_is_better() -> None:
+    """A throughput has no unit that is known, and its gain is more of it."""
+    faster = replace(KEPT, effects=(replace(median(100, 0.5, 0.4, 0.6), unit=""),))
+    trial = replace(TRIAL, outcomes=(faster,), higher_is_better=True, unit="")
+    assert first(trial).startswith("cuda-graph: 100 -> 150 (+50%, 95% interval +40% to +60%)")
+
+
+def test_several_gains_do_not_add_up() -> None:
+    """Each was tried alone, and that is said."""
+    second = replace(KEPT, remedy="compile:default", lines=("step = torch.compile(step)",))
+    report = printed(render_trial, replace(TRIAL, outcomes=(KEPT, second)))
+    assert "    step = torch.compile(step)\nEach was tried alone: their gains do not" in report
+
+
+def test_a_drifted_machine_is_marked() -> None:
+    """Beside the figure that shows it."""
+    trial = replace(TRIAL, restored=Restored(3000.0, 2410.0, 2510.0))
+    assert "p50 3 ms, DOES NOT AGREE: the machine drifted" in printed(render_trial, trial)
+
+
+def as_json(trial: Trial) -> dict[str, Any]:
+    """Return the document, read back and held against its schema."""
+    document: dict[str, Any] = json.loads(trial_to_json(trial))
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+    return document
+
+
+def test_the_document_keeps_to_its_schema() -> None:
+    """With all of it, and with nothing; what is not known is null."""
+    document = as_json(TRIAL)
+    assert [outcome["decision"] for outcome in document["outcomes"]] == list(Decision)
+    assert document["restored"] == {
+        "median": 2470.0, "low": 2410.0, "high": 2510.0, "agrees": True,
+    }  # fmt: skip
+    nothing = as_json(EMPTY)
+    unknown = ("gpu", "driver", "metric", "baseline", "restored", "diagnosis", "cut_short")
+    assert [nothing[name] for name in unknown] == [None] * len(unknown)
+
+
+def test_an_outcome_in_the_document() -> None:
+    """Every figure, how the mechanism was seen, and the lines."""
+    assert as_json(replace(TRIAL, outcomes=(NOT_APPLICABLE,)))["outcomes"] == [
+        {
+            "remedy": "mps-share:50",
+            "label": "percent of the SMs under MPS (50)",
+            "decision": "not applicable",
+            "why": "It did not take hold: no MPS server was seen.",
+            "rounds": 1,
+            "effects": [
+                {
+                    "quantile": "p50",
+                    "before": 2460.0,
+                    "after": pytest.approx(2457.54),
+                    "change": -0.001,
+                    "low": None,
+                    "high": None,
+                }
+            ],
+            "bound": None,
+            "mechanism": {"seen": False, "detail": "no MPS server was seen."},
+            "outputs": {"match": "not exposed", "detail": None},
+            "lines": [],
+        }
+    ]
+
+
+def test_words_that_are_no_utf8() -> None:
+    """A command line may hold any bytes, and JSON may not."""
+    assert as_json(replace(EMPTY, command=("prog", "\udcff")))["command"] == ["prog", "?"]
