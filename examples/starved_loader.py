@@ -21,6 +21,8 @@ from showing import Tensor, Torch
 import tailwave
 
 PHOTO, CROP, BATCH = 256, 224, 16
+MEAN = np.array([0.485, 0.456, 0.406], dtype=np.float32)
+DEVIATION = np.array([0.229, 0.224, 0.225], dtype=np.float32)
 PATCH, WIDTH, LAYERS = 16, 2048, 8
 STEPS, SKIPPED = 160, 20  # the first ones start the workers and warm up
 MOST_WORKERS = 8
@@ -48,8 +50,7 @@ class Photos:
         crop = self._photo[top : top + CROP, left : left + CROP]
         if index % 2:
             crop = crop[:, ::-1]
-        scaled = crop.astype(np.float32) / 255
-        normal = (scaled - scaled.mean((0, 1))) / scaled.std((0, 1))
+        normal = (crop.astype(np.float32) / 255 - MEAN) / DEVIATION
         return np.ascontiguousarray(normal.transpose(2, 0, 1))
 
 
