@@ -52,11 +52,14 @@ def test_candidates_stand_in_order_of_their_bound() -> None:
     """Findings that answer different causes."""
     copying = finding("blocking-copy", 0.6, "pinned-memory", "async-copy")
     waiting = finding("host-sync", 0.3, "remove-sync", evidence="waits in cudaFree")
-    assert bounds(diagnosis(waiting, copying)) == {
-        "pinned-copies": 0.6,
-        "allocator:expandable_segments:True": 0.3,
-        "allocator:cudaMallocAsync": 0.3,
-    }
+    launching = finding("launch-bound", 0.2, "compile")
+    assert list(bounds(diagnosis(launching, waiting, copying)).items()) == [
+        ("pinned-copies", 0.6),
+        ("allocator:expandable_segments:True", 0.3),
+        ("allocator:cudaMallocAsync", 0.3),
+        ("compile:reduce-overhead", 0.2),
+        ("compile:default", 0.2),
+    ]
 
 
 def test_findings_add_up_but_no_further_than_the_gpus_idle_time() -> None:
@@ -79,8 +82,9 @@ def test_where_steps_are_not_known_findings_add_up_to_the_whole_step() -> None:
 
 def test_copies_are_not_held_to_the_gpus_idle_time() -> None:
     """Copies keep the GPU busy, and are what is cured."""
-    copying = finding("blocking-copy", 0.6, "async-copy")
-    assert bounds(diagnosis(copying, busy_us=950.0)) == {"pinned-copies": 0.6}
+    pageable = finding("blocking-copy", 0.25, "pinned-memory")
+    serial = finding("blocking-copy", 0.5, "async-copy")
+    assert bounds(diagnosis(pageable, serial, busy_us=950.0)) == {"pinned-copies": 0.75}
 
 
 @pytest.mark.parametrize(("share", "kept"), [(0.02, True), (0.019, False)])

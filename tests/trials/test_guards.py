@@ -150,8 +150,8 @@ def test_an_idle_gpus_own_and_what_cannot_be_read_are_no_company(seen: GpuState)
 def test_a_clock_that_is_held_down_is_refused_at_once(
     reasons: list[ClockReason], said: str
 ) -> None:
-    """After a pause it may look well."""
-    held = against(state(reasons=reasons), IDLE)
+    """After a pause it may look well, so nothing is waited for, be there company or not."""
+    held = against(state(_OTHER, reasons=reasons), IDLE)
     assert held.startswith("The clock of GPU 0 is held down (")
     assert said in held
     assert all(reason in held for reason in reasons)
