@@ -39,7 +39,7 @@ def test_nothing_speaks_against_an_idle_gpu() -> None:
     guard.check()
     assert (guard.against(), guard.notes) == ("", ())
     assert watch.looked_at == ["GPU-a", "GPU-a"]
-    assert (guard.gpus, guard.number, guard.driver, guard.mig) == (gpus(1), 1, "580.159.04", False)
+    assert (guard.gpus, guard.count, guard.driver, guard.mig) == (gpus(1), 1, "580.159.04", False)
 
 
 def test_another_process_is_refused() -> None:
@@ -172,7 +172,7 @@ def test_only_the_programs_gpus_are_looked_at() -> None:
     watch = FakeWatch(state(_OTHER), number=3)
     guard = guarding(watch, CUDA_VISIBLE_DEVICES="GPU-a,GPU-b")
     assert guard.against() == ""
-    assert (guard.gpus, guard.number) == (gpus(3)[:2], 2)
+    assert (guard.gpus, guard.count) == (gpus(3)[:2], 2)
     assert watch.looked_at == ["GPU-a", "GPU-b"]
 
 
@@ -237,7 +237,7 @@ def test_where_nothing_can_look_the_guards_say_so(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(guards, "open_watch", blind)
     guard = open_guards({})
     assert guard.notes == ("Nothing can look: install it.",)
-    assert (guard.against(), guard.gpus, guard.number, guard.driver) == ("", (), 1, "")
+    assert (guard.against(), guard.gpus, guard.count, guard.driver) == ("", (), 1, "")
     assert "HAMi" in open_guards({"LD_PRELOAD": "libvgpu.so"}).against()
 
 

@@ -79,7 +79,7 @@ class Guards:
         self.gpus = tuple(g for g in all_gpus if not wanted.isdisjoint((g.uuid, *g.instances)))
 
     @property
-    def number(self) -> int:
+    def count(self) -> int:
         """How many GPUs the program will see; 1 where nothing can look."""
         return self._seen.number
 
