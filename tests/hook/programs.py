@@ -69,5 +69,6 @@ def trial(
     plan = {"report": str(folder / "report"), "actions": asked, "profile": profile}
     (folder / "plan.json").write_text(json.dumps(plan), "utf-8")
     kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "RANK"}}
-    path = os.pathsep.join(str(entry) for entry in (INJECT, *paths))
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    path = os.pathsep.join(str(entry) for entry in (INJECT, *paths, *inherited) if entry)
     return Trial(folder, {**kept, "TAILWAVE_TRIAL": str(folder / "plan.json"), "PYTHONPATH": path})

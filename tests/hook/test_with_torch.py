@@ -192,7 +192,7 @@ def test_a_wrong_call_of_the_loader_is_the_programs_own_error(tmp_path: Path) ->
 
 
 def test_nothing_is_pinned_without_a_gpu(tmp_path: Path) -> None:
-    """torch would warn of it."""
+    """It would have torch warn of it."""
     source = LOADED + "print(DataLoader(Held(1)).pin_memory)\n"
     ran = run(tmp_path, source, "pinned-copies")
     assert ran.out == "False\n"

@@ -15,7 +15,10 @@ def when_imported(name: str, call: Callable[[ModuleType], None]) -> None:
     if name in sys.modules:
         call(sys.modules[name])
     else:
-        sys.meta_path.insert(0, _Watch(name, call))
+        if name not in _watches:
+            _watches[name] = _Watch(name)
+            sys.meta_path.insert(0, _watches[name])
+        _watches[name].calls.append(call)
 
 
 class _Watch(MetaPathFinder):
@@ -25,8 +28,9 @@ class _Watch(MetaPathFinder):
     (``find_spec``) is no import; so the watch stays until one has succeeded.
     """
 
-    def __init__(self, name: str, call: Callable[[ModuleType], None]) -> None:
-        self._name, self._call, self._searching = name, call, False
+    def __init__(self, name: str) -> None:
+        self.calls: list[Callable[[ModuleType], None]] = []
+        self._name, self._searching = name, False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -52,6 +56,11 @@ class _Watch(MetaPathFinder):
             del loader.exec_module  # the instance's: the class's own is back
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
-                self._call(module)
+                del _watches[self._name]
+                for call in self.calls:
+                    call(module)
 
         loader.exec_module = exec_module  # type: ignore[method-assign]
+
+
+_watches: dict[str, _Watch] = {}

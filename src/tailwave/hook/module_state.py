@@ -7,6 +7,8 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
+from tailwave.hook.compiler import pass_over
+
 # The ways in which a program changes a module. (Lists and other objects that a module holds can be
 # changed in place unseen: a graph is only as safe as forward is a function of the module.)
 _CHANGES = (
@@ -33,15 +35,22 @@ class Changes:
     def __init__(self, torch: ModuleType) -> None:
         """Count from now on."""
         self.count = 0
+        compiling = torch.compiler.is_compiling
         for name in _CHANGES:
-            setattr(torch.nn.Module, name, self._counting(getattr(torch.nn.Module, name)))
+            setattr(
+                torch.nn.Module, name, self._counting(getattr(torch.nn.Module, name), compiling)
+            )
 
-    def _counting(self, plain: Callable[..., object]) -> Callable[..., object]:
+    def _counting(
+        self, plain: Callable[..., object], compiling: Callable[[], bool]
+    ) -> Callable[..., object]:
         @wraps(plain)
         def change(*args: object, **kwargs: object) -> object:
-            self.count += 1
+            if not compiling():  # else each count would be a new program to the compiler
+                self.count += 1
             return plain(*args, **kwargs)
 
+        pass_over(change)
         return change
 
 

@@ -8,6 +8,8 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
+from tailwave.hook.compiler import pass_over
+
 Plain = Callable[..., Any]
 Handler = Callable[[Plain, Any, tuple[Any, ...], dict[str, Any]], Any]
 
@@ -31,6 +33,7 @@ def hand_over(torch: ModuleType, handler: Handler) -> None:
         finally:
             inside.a_call = False
 
+    pass_over(call)
     torch.nn.Module.__call__ = call
 
 
@@ -42,3 +45,16 @@ def is_compiled(module: Any) -> bool:  # noqa: ANN401  torch is not imported her
         in {"OptimizedModule", "RecursiveScriptModule", "TopLevelTracedModule"}
         for part in module.modules()
     )
+
+
+def whole(module: Any) -> Plain:  # noqa: ANN401  torch is not imported here
+    """Return a module's call as a function of this file.
+
+    The compiler passes over functions of torch's own files, and with them a module that is made of
+    torch's alone (a Sequential): it would compile its parts one by one.
+    """
+
+    def call(*args: object, **kwargs: object) -> object:
+        return module._call_impl(*args, **kwargs)  # noqa: SLF001
+
+    return call

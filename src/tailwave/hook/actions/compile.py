@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from tailwave.hook.actions.base import Action
-from tailwave.hook.outermost import Plain, hand_over, is_compiled
+from tailwave.hook.outermost import Plain, hand_over, is_compiled, whole
 
 _GRAPHED = "reduce-overhead"  # the mode whose outputs lie in the memory of a CUDA graph
 
@@ -65,7 +65,9 @@ class Compile(Action):
             self.refuse("the program compiles its modules itself")
             return
         importlib.import_module("torch._dynamo").config.suppress_errors = True
-        module.compile(mode=None if self._mode == "default" else self._mode)
+        module._compiled_call_impl = self._torch.compile(  # noqa: SLF001  as module.compile() does
+            whole(module), mode=None if self._mode == "default" else self._mode
+        )
         self._compiled.add(module)
         self.counts["modules"] += 1
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import shutil
+import weakref
+from functools import wraps
 from types import ModuleType
+from typing import Any
 
 from tailwave.hook import loaders
 from tailwave.hook.actions.base import Action
@@ -31,7 +34,25 @@ class LoaderWorkers(Action):
     def on_torch(self, torch: ModuleType) -> None:
         """Change the constructor."""
         self._torch = torch
+        self._changed: weakref.WeakSet[Any] = weakref.WeakSet()
         loaders.change(torch, self._choose)
+        self._keep_order(torch.utils.data.DataLoader)
+
+    def _keep_order(self, kind: type) -> None:
+        """Take a random number at each epoch, as a loader without workers does.
+
+        Kept workers are seeded once, so that without it shuffling would go on from another number.
+        """
+        plain = kind.__iter__  # type: ignore[attr-defined]
+
+        @wraps(plain)
+        def iterate(loader: Any) -> object:  # noqa: ANN401  torch's
+            if loader in self._changed and loader._iterator is not None:  # noqa: SLF001
+                whole = self._torch.empty((), dtype=self._torch.int64)
+                whole.random_(generator=loader.generator)
+            return plain(loader)
+
+        kind.__iter__ = iterate  # type: ignore[attr-defined]
 
     def _choose(self, given: loaders.Arguments) -> loaders.Arguments:
         added: loaders.Arguments = {}
@@ -48,6 +69,7 @@ class LoaderWorkers(Action):
             return {}
         self.applied = True
         self.counts["loaders"] += 1
+        self._changed.add(given["self"])
         workers = int(str(self.parameters["workers"]))
         return {"num_workers": workers, "persistent_workers": True}
 

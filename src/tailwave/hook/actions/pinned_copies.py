@@ -11,6 +11,7 @@ from typing import Any
 
 from tailwave.hook import loaders
 from tailwave.hook.actions.base import Action
+from tailwave.hook.compiler import pass_over
 
 _DRIVER_FILE = Path("/dev/nvidiactl")
 
@@ -90,6 +91,7 @@ class PinnedCopies(Action):
             self.applied = True
             return plain(tensor, *args, non_blocking=True, **kwargs)
 
+        pass_over(copy)
         return copy
 
 

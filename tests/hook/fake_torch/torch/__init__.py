@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from types import SimpleNamespace
 
-from torch import cuda, nn, optim, profiler, utils
+from torch import cuda, nn, optim, profiler, utils  # type: ignore[import-not-found]
 
 __version__ = "0.0.fake"
 __all__ = ["cuda", "nn", "optim", "profiler", "utils"]

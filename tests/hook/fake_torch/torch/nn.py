@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 
 class Tensor:
@@ -26,18 +25,16 @@ class Parameter(Tensor):
 class Module:
     """Calls its forward."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         """Call it."""
         return self.forward(*args, **kwargs)
 
-    def forward(self, value: Any) -> Any:
+    def forward(self, value: object) -> object:
         """Return what came."""
         return value
 
-    def _apply(self) -> None: ...
-    def add_module(self) -> None: ...
-    def load_state_dict(self) -> None: ...
-    def register_buffer(self) -> None: ...
-    def register_forward_hook(self) -> None: ...
-    def register_forward_pre_hook(self) -> None: ...
-    def register_parameter(self) -> None: ...
+    def _change(self) -> None:
+        """Change something."""
+
+    _apply = add_module = load_state_dict = register_buffer = register_parameter = _change
+    register_forward_hook = register_forward_pre_hook = _change

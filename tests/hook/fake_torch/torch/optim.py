@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 
 class Adam:
     """Adam."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  as torch's
         self,
-        params: Any,
+        params: Iterable[object],
         lr: float = 1e-3,
         *,
         foreach: bool | None = None,
@@ -26,7 +26,9 @@ class Adam:
 class AdamW(Adam):
     """Decays weights; has a constructor of its own, as torch's has."""
 
-    def __init__(self, params: Any, lr: float = 1e-3, *, fused: bool | None = None) -> None:
+    def __init__(
+        self, params: Iterable[object], lr: float = 1e-3, *, fused: bool | None = None
+    ) -> None:
         """Keep it."""
         super().__init__(params, lr, fused=fused)
 
@@ -34,6 +36,6 @@ class AdamW(Adam):
 class SGD:
     """Of a release before its fused kernel."""
 
-    def __init__(self, params: Any, lr: float = 1e-3) -> None:
+    def __init__(self, params: Iterable[object], lr: float = 1e-3) -> None:
         """Keep it."""
-        self.param_groups: list[dict[str, Any]] = [{"params": list(params), "lr": lr}]
+        self.param_groups: list[dict[str, object]] = [{"params": list(params), "lr": lr}]

@@ -1,5 +1,5 @@
 """Where the data package is."""
 
-from torch.utils import data
+from torch.utils import data  # type: ignore[import-not-found]
 
 __all__ = ["data"]
