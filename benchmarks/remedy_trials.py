@@ -68,7 +68,7 @@ PLANTED = (
         "a tenant fills the SMs",
     ),
 )
-HEALTHY = Planned("healthy", IDLE, IDLE, (*NOT_KEPT, "not applicable"), "nothing is wrong")
+HEALTHY = Planned("healthy", IDLE, IDLE, NOT_KEPT, "nothing is wrong")
 NOTHING = (
     Planned(
         "launch_bound_inference",
@@ -282,15 +282,17 @@ def killed(words: Sequence[str], ending: signal.Signals, after: float) -> dict[s
         "gpu_settings_as_before": now.settings == before.settings,
         "temporary_left": left,
         "right": right,
-        "says": says(right=right, was_there=was_there),
+        "says": says(left, right=right, was_there=was_there),
     }
 
 
-def says(*, right: bool, was_there: bool) -> str:
+def says(left: Sequence[str], *, right: bool, was_there: bool) -> str:
     """Say in words what a killed trial left."""
     if not was_there:
         return "it had ended before it could be killed"
-    return "nothing left" if right else "NOT as before"
+    if not right:
+        return "NOT as before"
+    return "its folder is left to the next trial" if left else "nothing is left"
 
 
 class Surroundings(NamedTuple):

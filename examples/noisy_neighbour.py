@@ -14,7 +14,7 @@ import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import NamedTuple, Self
 
@@ -139,8 +139,7 @@ class Tenant:
 
     def ms_since(self, mark: int) -> float:
         """Return the mean time a product took from a mark on (ms); NaN with none between."""
-        ends = self._ends[max(mark - 1, 0) :]
-        return (ends[-1] - ends[0]) / (len(ends) - 1) * 1e3 if len(ends) > 1 else float("nan")
+        return pace_ms(self._ends[max(mark - 1, 0) :])
 
     def _work(self) -> None:
         torch = self._scene.torch
@@ -162,6 +161,11 @@ class Tenant:
                 queued.popleft().synchronize()
                 self._ends.append(time.perf_counter())
         torch.cuda.current_stream().synchronize()
+
+
+def pace_ms(ends: Sequence[float]) -> float:
+    """Return the mean time from one end (s) to the next, in ms; NaN with fewer than two."""
+    return (ends[-1] - ends[0]) / (len(ends) - 1) * 1e3 if len(ends) > 1 else float("nan")
 
 
 def _on(torch: Torch, stream: Stream) -> Surroundings:

@@ -7,7 +7,7 @@ import torch
 import tailwave
 
 WIDTH, PRODUCTS = 8192, 6
-STEPS = 240
+STEPS = 160
 AHEAD = 4  # steps that the host is ahead of the GPU: enough, and the program ends when it says so
 
 
