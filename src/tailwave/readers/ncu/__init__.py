@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tailwave.errors import UnreadableInputError
 from tailwave.model import KernelProfiles
 from tailwave.readers.byte_source import refused
 from tailwave.readers.ncu import page, report

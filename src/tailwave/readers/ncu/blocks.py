@@ -27,9 +27,13 @@ Value = int | bytes
 
 @dataclass
 class Outline:
-    """``results`` up to the end, or the cut; ``sound`` where the file looks as it should."""
+    """``results`` up to the end, or the cut; ``sound`` where the file looks as it should.
+
+    ``whole`` is how many bytes the whole blocks before a cut have.
+    """
 
     results: int = 0
+    whole: int = 0
     cut: bool = False
     sound: bool = True
     processes: frozenset[tuple[int, str]] = frozenset()  # whose results they are
@@ -43,6 +47,7 @@ def outline_of(path: Path) -> Outline:
         try:
             for header in _headers(file, size):
                 _add(outline, header)
+                outline.whole = file.tell()
         except EOFError:
             outline.cut = True
         except (ValueError, IndexError):
@@ -59,7 +64,6 @@ def _headers(file: BinaryIO, size: int) -> Iterator[dict[int, Value]]:
         if not isinstance(data, int):
             raise ValueError("a size that is no number")  # noqa: TRY004 - the file is wrong, not a type
         if file.seek(data, 1) > size:
-            yield header | {_RESULTS: 0}  # the results in it are lost
             raise EOFError
         yield header
 

@@ -33,11 +33,11 @@ def main(path: str) -> int:
 
 def dump(library: Any, report: Any, out: TextIO) -> None:  # noqa: ANN401 - it has no types
     """Write each launch of an open report as a line."""
-    ranges = map(report.range_by_idx, range(report.num_ranges()))
     with out:
-        for actions in ranges:
-            launches = map(actions.action_by_idx, range(actions.num_actions()))
-            out.writelines(json.dumps(_launch(library, launch)) + "\n" for launch in launches)
+        for actions in map(report.range_by_idx, range(report.num_ranges())):
+            for number in range(actions.num_actions()):
+                line = json.dumps(_launch(library, actions.action_by_idx(number)))
+                print(line, file=out, flush=True)
 
 
 def _launch(library: Any, action: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -105,9 +105,9 @@ def _nvtx(action: Any, lost: list[int]) -> list[str]:  # noqa: ANN401
     return ranges
 
 
-def _text(text: str) -> str:
-    """Return text that is text throughout: damaged names have halves of letters."""
-    return text.encode(errors="replace").decode()
+def _text(text: str | None) -> str:
+    """Return text that is text throughout: damaged names have halves of letters, or are None."""
+    return (text or "").encode(errors="replace").decode()
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def _nothing(path: Path, data: bytes, page: Page) -> str:
             return f"{path} holds no kernel launch; ncu says there: {said}: profile again."
     if any("Metric Value" not in t.header and "Average" in t.header for t in page.tables):
         return f"{path} is a summary over launches: export it again without --print-summary."
-    if page.tables or "PROF" in page.messages:
+    if page.tables or page.cut or "PROF" in page.messages:
         ends = "ends before its first launch" if page.cut else "holds no kernel launch"
         return f"{path} {ends}: {WANTED}."
     return f"{path} is neither a report of ncu nor a CSV page of it: {WANTED}."

@@ -6,6 +6,7 @@ import importlib.util
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from tailwave.readers.ncu.profile import Launch, profile_of
 from tailwave.readers.ncu.units import base_unit
 
 _LINK = re.compile(r"@(?:section|sass|source:[^:@]*):[^:@]*:([^@]*)@|@url:([^:@]*):[^@]*@")
+_PIECE = 1 << 24  # bytes copied at a time
 _NO_VALUE = "the report holds no value"
 
 
@@ -61,7 +63,7 @@ def read_profiles(path: Path) -> KernelProfiles:
         outline = outline_of(path)
     except OSError as error:
         raise refused(path, error) from error
-    lines = _dumped(path)
+    lines = _whole_part(path, outline.whole) if outline.cut else _dumped(path)
     kernels = [line for line in lines if line.is_kernel]
     if not kernels:
         raise UnreadableInputError(_nothing(path, outline, lines))
@@ -75,6 +77,16 @@ def read_profiles(path: Path) -> KernelProfiles:
     )
 
 
+def _whole_part(path: Path, size: int) -> list[Line]:
+    """Dump the first bytes of a report that was cut: some versions read nothing beyond them."""
+    with tempfile.TemporaryDirectory() as folder:
+        part = Path(folder) / "whole.ncu-rep"
+        with path.open("rb") as file, part.open("wb") as copy:
+            while size > 0 and (piece := file.read(min(size, _PIECE))):
+                size -= copy.write(piece)
+        return _dumped(part)
+
+
 def _dumped(path: Path) -> list[Line]:
     """Have the report printed by a process apart, as far as it comes; its launches."""
     command = [sys.executable, "-P", dump.__file__, str(path.absolute())]
@@ -82,8 +94,9 @@ def _dumped(path: Path) -> list[Line]:
     if done.returncode == dump.UNAVAILABLE:
         said = done.stderr.decode(errors="replace").strip()
         raise UnavailableError(_instead(path, f"needs ncu-report, which does not load ({said})"))
-    lines = done.stdout.split(b"\n")
-    return [msgspec.json.decode(line, type=Line) for line in lines[:-1]]
+    dumped = done.stdout.split(b"\n")[:-1]
+    lines = [msgspec.json.decode(line, type=Line) for line in dumped]
+    return [line for line in lines if line.metrics]  # the others are of damaged results
 
 
 def _instead(path: Path, lack: str) -> str:
@@ -95,7 +108,7 @@ def _instead(path: Path, lack: str) -> str:
 
 def _nothing(path: Path, outline: Outline, lines: list[Line]) -> str:
     if outline.cut:
-        return f"{path} ends early, before its first whole kernel launch: copy or profile it again."
+        return f"{path} ends before its first whole kernel launch, or is damaged: profile again."
     if lines:
         return f"{path} holds results of ranges or graphs and no kernel launch: profile kernels."
     if outline.sound and not outline.results:
@@ -113,7 +126,9 @@ def _notes(outline: Outline, lines: list[Line], kernels: int) -> list[str]:
     if others := len(lines) - kernels:
         notes.append(f"{others} result{'s' if others > 1 else ''} left out: ranges or graphs.")
     if lost := sum(line.lost for line in lines):
-        notes.append(f"{lost} counter{'s' if lost > 1 else ''} or rules left out: damaged.")
+        notes.append(
+            f"{lost} {'counters or rules' if lost > 1 else 'counter or rule'} left out: damaged."
+        )
     return notes
 
 

@@ -1,0 +1,410 @@
+"""CSV pages of ncu into kernel profiles, whole, cut and damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailwave.errors import UnreadableInputError
+from tailwave.model import Counter, KernelProfile, KernelProfiles, RuleKind, RuleResult
+from tailwave.readers import read_profiles
+from tailwave.readers.ncu.written import AMBIGUOUS
+from tests.readers.ncu.pages import (
+    LAUNCH,
+    LONG,
+    NVTX,
+    RULES,
+    Metric,
+    launched,
+    long_page,
+    raw_page,
+    rows,
+    saved,
+)
+from tests.readers.ncu.test_written import LANGUAGES, written
+
+TIME, HITS, STORED = "gpu__time_duration.sum", "lts__t_sector_hit_rate.pct", "dram__bytes.sum"
+METRICS = [(TIME, "us", "1,205.50"), (HITS, "%", "82.25"), (STORED, "Kbyte", "12.50")]
+VALUES = {TIME: (1205500.0, "ns"), HITS: (82.25, "%"), STORED: (12500.0, "byte")}
+WRITERS = {"long": long_page, "raw": raw_page}
+Writer = Callable[[Sequence[tuple[tuple[str, ...], Sequence[Metric]]]], str]
+each_page = pytest.mark.parametrize("page", WRITERS.values(), ids=WRITERS)
+TWO = [(launched(0), METRICS), (launched(1, "void f<int, 2>(T1 *)"), METRICS)]
+
+
+def read(folder: Path, text: str | bytes) -> KernelProfiles:
+    """Save a page and read it."""
+    return read_profiles(saved(folder, text))
+
+
+def values(profile: KernelProfile) -> dict[str, tuple[object, str]]:
+    """Return the value and unit of each counter."""
+    return {name: (counter.value, counter.unit) for name, counter in profile.counters.items()}
+
+
+@each_page
+def test_a_page_gives_its_launches_in_order(tmp_path: Path, page: Writer) -> None:
+    """All that the columns say of a launch is there, its counters in base units."""
+    first, second = read(tmp_path, page(TWO)).profiles
+    assert (first.name, first.launch, second.name, second.launch) == (
+        *("k(float *)", 0),
+        *("void f<int, 2>(T1 *)", 1),
+    )
+    assert (first.grid, first.block, first.stream, first.context) == (
+        *((1320, 2, 1), (256, 1, 1)),
+        *(7, 1),
+    )
+    assert (first.process_id, first.process_name) == (42, "app")
+    assert first.device is not None
+    assert (first.device.index, first.device.compute_major, first.device.compute_minor) == (0, 9, 0)
+    assert values(first) == values(second) == VALUES
+
+
+@each_page
+def test_the_kind_says_which_page(tmp_path: Path, page: Writer) -> None:
+    """Details are rounded to two decimals, so it matters which page it was."""
+    expected = "ncu-csv details" if page is long_page else "ncu-csv raw"
+    assert read(tmp_path, page(TWO)).kind == expected
+
+
+@each_page
+@pytest.mark.parametrize("capability", ["7.0", "7.5", "8.9", "10.0", "12.1"])
+def test_every_generation(tmp_path: Path, page: Writer, capability: str) -> None:
+    """The compute capability is that of the column, with one digit or two."""
+    launch = (*launched()[:-1], capability)
+    [profile] = read(tmp_path, page([(launch, METRICS)])).profiles
+    assert profile.device is not None
+    major, _, minor = capability.partition(".")
+    assert profile.device.compute_major == int(major)
+    assert profile.device.compute_minor == int(minor)
+
+
+@each_page
+def test_messages_and_output_stand_anywhere(tmp_path: Path, page: Writer) -> None:
+    """Lines of ncu and of the program, before, between and after the rows, are no rows."""
+    noise = '==PROF== Profiling "k" - 0: 0%....100% - 9 passes\n2208 "done", 1\n==WARNING== slow\n'
+    text = noise + noise.join(page(TWO).splitlines(keepends=True)) + noise
+    got = read(tmp_path, text)
+    assert got.profiles == read(tmp_path, page(TWO)).profiles
+    assert got.notes == ()
+
+
+@each_page
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_every_encoding(tmp_path: Path, page: Writer, encoding: str, ending: str) -> None:
+    """Files of Windows and of its PowerShell read as those of Linux."""
+    text = page(TWO).replace("\n", ending)
+    mark = "\ufeff" if encoding.startswith("utf-16") else ""
+    assert read(tmp_path, (mark + text).encode(encoding)) == read(tmp_path, page(TWO))
+
+
+def test_an_old_windows_page_keeps_its_spaces(tmp_path: Path) -> None:
+    """Digits are grouped by a byte that is no UTF-8 there."""
+    text = long_page([(launched(), [(TIME, "ns", "1\u00a0234,5")])])
+    [profile] = read(tmp_path, text.encode("cp1252")).profiles
+    assert profile.value(TIME) == 1234.5
+
+
+@pytest.mark.parametrize(("group", "mark"), LANGUAGES.values(), ids=LANGUAGES)
+@pytest.mark.parametrize("page", WRITERS.values(), ids=WRITERS)
+@given(
+    whole=st.integers(0, 10**15),
+    parts=st.lists(st.decimals(0, 10**12, places=2), min_size=1, max_size=5),
+)
+def test_figures_come_back_in_every_language(
+    page: Writer, group: str, mark: str, whole: int, parts: list[Decimal]
+) -> None:
+    """A whole number and some with decimals, in the page of one machine."""
+    figures = [Decimal(whole), *parts]
+    metrics = [(f"m{n}", "", written(figure, group, mark)) for n, figure in enumerate(figures)]
+    with TemporaryDirectory() as folder:
+        [profile] = read(Path(folder), page([(launched(), metrics)])).profiles
+    assert [profile.value(f"m{n}") for n in range(len(figures))] == [float(f) for f in figures]
+
+
+def test_a_number_that_could_be_two_is_neither(tmp_path: Path) -> None:
+    """It is left out with the reason, and not guessed."""
+    [profile] = read(tmp_path, long_page([(launched(), [(TIME, "ns", "117.344")])])).profiles
+    assert profile.counters[TIME] == Counter(None, "ns", f"117.344: {AMBIGUOUS}")
+    assert profile.value(TIME) is None
+
+
+@each_page
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("n/a", "ncu wrote n/a"),
+        ("", "empty in the file"),
+        ("nan", "ncu wrote nan"),
+        ("-inf", "ncu wrote -inf"),
+        ("1e999", "1e999: too large"),
+    ],
+)
+def test_a_cell_without_a_value_says_why(
+    tmp_path: Path, page: Writer, text: str, reason: str
+) -> None:
+    """What ncu could not measure is no 0."""
+    [profile] = read(tmp_path, page([(launched(), [*METRICS, ("m", "inst", text)])])).profiles
+    assert profile.counters["m"] == Counter(None, "inst", reason)
+    assert profile.why_missing("m") == reason
+    assert profile.why_missing("other") == "not collected"
+    assert profile.why_missing(TIME) == ""
+
+
+@each_page
+def test_words_stay_words(tmp_path: Path, page: Writer) -> None:
+    """A property that is a word, or a list of numbers, is kept as it is written."""
+    words = [
+        ("launch__func_cache_config", "", "CachePreferNone"),
+        ("launch__tpc_enabled", "", "0,2"),
+    ]
+    [profile] = read(tmp_path, page([(launched(), [*METRICS, *words])])).profiles
+    assert profile.counters["launch__func_cache_config"].value == "CachePreferNone"
+    assert profile.counters["launch__tpc_enabled"].value == "0,2"
+    assert profile.value("launch__tpc_enabled") is None
+    assert profile.why_missing("launch__tpc_enabled") == "a word, '0,2'"
+
+
+def test_instances_are_left_to_their_sum(tmp_path: Path) -> None:
+    """With --print-metric-instances the value stands before them."""
+    metrics = [("m", "inst", "1,234 (1,000; 234)"), *METRICS]
+    [profile] = read(tmp_path, raw_page([(launched(), metrics)])).profiles
+    assert profile.value("m") == 1234
+
+
+def test_processes_have_launches_of_their_own(tmp_path: Path) -> None:
+    """Each process counts its launches from 0, and their rows may lie between each other's."""
+    text = long_page(
+        [
+            (launched(0, process=42), METRICS[:1]),
+            (launched(0, process=43), METRICS[:1]),
+            (launched(0, process=42), METRICS[1:]),
+        ]
+    )
+    first, second = read(tmp_path, text).profiles
+    assert (first.process_id, second.process_id) == (42, 43)
+    assert values(first) == VALUES
+    assert values(second) == {TIME: VALUES[TIME]}
+
+
+def test_two_exports_in_one_file(tmp_path: Path) -> None:
+    """A header begins a new table, whose launches come after."""
+    got = read(tmp_path, raw_page(TWO) + long_page(TWO[:1]))
+    assert [p.launch for p in got.profiles] == [0, 1, 2]
+    assert got.kind == "ncu-csv details and raw"
+
+
+def test_labels_of_the_details_page_are_metrics(tmp_path: Path) -> None:
+    """The name is the metric's, the label is kept; the unit tells two of one label apart."""
+    details = [
+        ("Duration", "usecond", "3.20"),
+        ("Memory Throughput", "%", "14.26"),
+        ("Memory Throughput", "Gbyte/second", "1.50"),
+        ("Registers Per Thread", "register/thread", "32"),
+        ("Static Shared Memory Per Block", "Kbyte/block", "4.22"),
+        ("Stall Long Scoreboard", "inst", "2.50"),
+        ("Warp Cycles Per Issued Instruction", "cycle", "10.00"),
+        ("Something New", "inst", "7"),
+    ]
+    [profile] = read(tmp_path, long_page([(launched(), details)])).profiles
+    stall = "smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.ratio"
+    memory = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
+    assert profile.counters[TIME] == Counter(3200.0, "ns", source="Duration")
+    assert profile.value(memory) == 14.26
+    assert profile.value("dram__bytes.sum.per_second") == 1.5e9
+    assert (profile.registers, profile.static_shared) == (32, 4220)
+    assert profile.stalls == {"long_scoreboard": Counter(0.25, "ratio", source=stall)}
+    assert profile.counters["Something New"] == Counter(7.0, "inst")
+
+
+def test_rules_of_the_details_page(tmp_path: Path) -> None:
+    """A rule's row has no metric; its message may hold commas, quotes and line breaks."""
+    message = 'Look at "x", and\nat y.'
+    table = [
+        (*LONG, *RULES),
+        (*launched(), "Speed", "Duration", "ns", "2,848", "", "", "", "", ""),
+        (*launched(), "Launch", "", "", "", "Tail", "OPT", message, "global", "33.5"),
+        (*launched(), "Launch", "", "", "", "Note", "INF", "Well.", "", ""),
+        (*launched(), "Launch", "", "", "", "Empty", "OPT", "", "", ""),
+    ]
+    [profile] = read(tmp_path, rows(table)).profiles
+    assert profile.value(TIME) == 2848
+    assert profile.rules == (
+        RuleResult("Tail", RuleKind.OPTIMIZATION, message, "", "Launch", 33.5, "global"),
+        RuleResult("Note", RuleKind.NOTE, "Well.", "", "Launch"),
+    )
+
+
+def test_empty_fields_at_the_end_of_a_row_may_lack(tmp_path: Path) -> None:
+    """A metric's row ends after the value, where the columns of rules follow."""
+    row = rows([(*launched(), "Speed", "Duration", "ns", "2848")]).replace('"\n', '",\n')
+    [profile] = read(tmp_path, rows([(*LONG, *RULES)]) + row).profiles
+    assert profile.value(TIME) == 2848
+
+
+def test_columns_of_nvtx_are_ranges(tmp_path: Path) -> None:
+    """They are no counters."""
+    header = (*LAUNCH, NVTX, TIME)
+    units = ("",) * (len(LAUNCH) + 1) + ("ns",)
+    text = rows([header, units, (*launched(), "<default domain>:step:none", "12.50")])
+    [profile] = read(tmp_path, text).profiles
+    assert profile.nvtx == ("<default domain>:step:none",)
+    assert profile.counters.keys() == {TIME}
+
+
+def test_the_oldest_columns(tmp_path: Path) -> None:
+    """Before the shapes had columns, a blank line followed the header; the counters have them."""
+    header = (
+        *("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time"),
+        *("Context", "Stream", "Section Name", "Metric Name", "Metric Unit", "Metric Value"),
+    )
+    launch = (
+        "0",
+        "21",
+        "app",
+        "127.0.0.1",
+        "k",
+        "2020-Apr-07 17:01:05",
+        "1",
+        "7",
+        "GPU Speed Of Light",
+    )
+    sizes = [
+        (*launch, f"launch__grid_dim_{a}", "block", str(n))
+        for a, n in zip("xyz", (4, 2, 1), strict=True)
+    ]
+    text = rows([header]) + "\n" + rows([*sizes, (*launch, "SOL SM", "%", "39.60")])
+    [profile] = read(tmp_path, text).profiles
+    assert (profile.grid, profile.block, profile.device) == ((4, 2, 1), None, None)
+    assert profile.value("sm__throughput.avg.pct_of_peak_sustained_elapsed") == 39.6
+
+
+def test_a_page_without_units_has_no_values(tmp_path: Path) -> None:
+    """1,205.50 of nobody knows what is not taken for nanoseconds."""
+    lines = raw_page(TWO).splitlines(keepends=True)
+    first, _ = read(tmp_path, lines[0] + "".join(lines[2:])).profiles
+    assert first.value(TIME) is None
+    assert first.why_missing(TIME) == "the page lacks its row of units"
+
+
+def test_a_row_that_lost_its_end_is_left_out(tmp_path: Path) -> None:
+    """The rows around it are read."""
+    lines = raw_page([*TWO, (launched(2), METRICS)]).splitlines(keepends=True)
+    lines[3] = lines[3][:60] + "\n"
+    got = read(tmp_path, "".join(lines))
+    assert [(p.name, p.launch) for p in got.profiles] == [("k(float *)", 0), ("k(float *)", 1)]
+    assert got.notes == ("1 row left out: damaged.",)
+
+
+def test_a_cut_page_is_read_with_a_note(tmp_path: Path) -> None:
+    """What was whole before the cut is there."""
+    got = read(tmp_path, raw_page(TWO)[:-10])
+    assert len(got.profiles) == 1
+    assert got.notes == ("The file ends in mid-row; what was whole before that was read.",)
+
+
+def is_beginning(part: KernelProfile, whole: KernelProfile, *, last: bool) -> bool:
+    """Tell whether a profile has nothing that another has not; only the last may have less."""
+    same = all(whole.counters[name] == counter for name, counter in part.counters.items())
+    fewer = last and set(part.counters) < set(whole.counters)
+    rules = part.rules == whole.rules[: len(part.rules)]
+    return (
+        same
+        and rules
+        and (part.name, part.grid) == (whole.name, whole.grid)
+        and (fewer or set(part.counters) == set(whole.counters))
+    )
+
+
+RULED = rows(
+    [
+        (*LONG, *RULES),
+        *((*launched(n), "Speed", *m, "", "", "", "", "") for n in range(2) for m in METRICS),
+        (*launched(1), "Launch", "", "", "", "Tail", "OPT", 'Over "two"\nlines', "global", "33.5"),
+    ]
+)
+PAGES = {"long": long_page(TWO), "raw": raw_page(TWO), "rules": RULED}
+
+
+@pytest.mark.parametrize("text", PAGES.values(), ids=PAGES)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+def test_a_page_may_end_anywhere(tmp_path: Path, text: str, encoding: str) -> None:
+    """A page cut at any byte gives a beginning of its launches, or one clear error."""
+    mark = "\ufeff" if encoding == "utf-16-le" else ""
+    data = (mark + text).encode(encoding)
+    whole = read(tmp_path, data).profiles
+    for size in range(0, len(data), 1 if encoding == "utf-8" else 3):
+        try:
+            got = read(tmp_path, data[:size]).profiles
+        except UnreadableInputError:
+            continue
+        assert len(got) <= len(whole)
+        for part, all_of_it in zip(got, whole, strict=False):
+            assert is_beginning(part, all_of_it, last=part is got[-1])
+
+
+@given(st.data())
+def test_damage_gives_profiles_or_one_error(data: st.DataObject) -> None:
+    """Whatever bytes are changed, nothing else is raised."""
+    page = bytearray(PAGES[data.draw(st.sampled_from(sorted(PAGES)))].encode())
+    for _ in range(data.draw(st.integers(1, 5))):
+        at = data.draw(st.integers(0, len(page) - 1))
+        page[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    with TemporaryDirectory() as folder:
+        try:
+            got = read(Path(folder), bytes(page)).profiles
+        except UnreadableInputError:
+            return
+    assert [profile.launch for profile in got] == list(range(len(got)))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_profiles_or_one_error(data: bytes) -> None:
+    """What is no page at all is one sentence."""
+    with TemporaryDirectory() as folder, pytest.raises(UnreadableInputError):
+        read(Path(folder), data)
+
+
+REFUSED = {
+    "empty": ("", "is empty: give a .ncu-rep, or what"),
+    "blank": (" \n\t\n", "is empty"),
+    "text": ("hello\n", "is neither a report of ncu nor a CSV page of it"),
+    "another table": ("a,b\n1,2\n", "is neither a report of ncu nor a CSV page of it"),
+    "JSON": ('{"traceEvents": []}', "is neither a report of ncu nor a CSV page of it"),
+    "header alone": (rows([LONG]), "holds no kernel launch: give"),
+    "half a header": (rows([LONG])[:80], "ends before its first launch"),
+    "units alone": (raw_page(TWO).split('"0"')[0], "holds no kernel launch"),
+    "half a row": (raw_page(TWO[:1])[:-9], "ends before its first launch"),
+    "nothing profiled": (
+        "==PROF== Connected\n==WARNING== No kernels were profiled.\n",
+        "holds no kernel launch; ncu says there: No kernels were profiled: profile again",
+    ),
+    "no permission": (
+        "==ERROR== ERR_NVGPUCTRPERM - no permission\n==WARNING== No kernels were profiled.\n",
+        "ncu says there: ERR_NVGPUCTRPERM - no permission: profile again",
+    ),
+    "messages only": ("==PROF== Connected to process 1\n", "holds no kernel launch"),
+    "summary": (
+        rows([("ID", "Kernel Name", "Invocations", "Metric Name", "Minimum", "Average")]),
+        "is a summary over launches: export it again without --print-summary",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_holds_no_launch_is_one_sentence(tmp_path: Path, text: str, words: str) -> None:
+    """It names the file, says what it is, and what to do."""
+    with pytest.raises(UnreadableInputError) as caught:
+        read(tmp_path, text)
+    said = str(caught.value)
+    assert said.startswith(str(tmp_path / "page.csv"))
+    assert words in said
+    assert said.endswith(".")
+    assert "\n" not in said
