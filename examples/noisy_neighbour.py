@@ -43,18 +43,12 @@ Surroundings = Callable[[], AbstractContextManager[object]]
 
 
 class Scene(NamedTuple):
-    """Torch, the victim's and the tenant's data: the same in all conditions."""
+    """Torch, the victim and its input, the tenant's data: the same in all conditions."""
 
     torch: Torch
-    layers: tuple[Tensor, ...]
+    victim: Callable[[Tensor], Tensor]
     x: Tensor
     factors: tuple[Tensor, Tensor, Tensor]
-
-    def victim(self, x: Tensor) -> Tensor:
-        """Run the victim's chain once."""
-        for weight in self.layers:
-            x = self.torch.relu(x @ weight)
-        return x
 
     def once(self) -> object:
         """Run the victim on its own input."""
@@ -87,6 +81,17 @@ class Found(NamedTuple):
     tenant_ms: list[float]
 
 
+def chain(torch: Torch, layers: Sequence[Tensor]) -> Callable[[Tensor], Tensor]:
+    """Return the victim: each layer a product and a ReLU."""
+
+    def victim(x: Tensor) -> Tensor:
+        for weight in layers:
+            x = torch.relu(x @ weight)
+        return x
+
+    return victim
+
+
 def scene(torch: Torch) -> Scene:
     """Make the data on the GPU."""
     torch.manual_seed(0)
@@ -94,9 +99,9 @@ def scene(torch: Torch) -> Scene:
     def noise(*shape: int) -> Tensor:
         return torch.randn(shape, device="cuda", dtype=torch.bfloat16)
 
-    layers = tuple(noise(WIDTH, WIDTH) * (2 / WIDTH) ** 0.5 for _ in range(LAYERS))
+    layers = [noise(WIDTH, WIDTH) * (2 / WIDTH) ** 0.5 for _ in range(LAYERS)]
     factors = (*(noise(TENANT_WIDTH, TENANT_WIDTH) for _ in range(3)),)
-    made = Scene(torch, layers, noise(ROWS, WIDTH), factors)
+    made = Scene(torch, chain(torch, layers), noise(ROWS, WIDTH), factors)
     torch.cuda.synchronize()
     return made
 

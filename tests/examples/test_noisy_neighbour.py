@@ -59,7 +59,7 @@ class Torch:
 
 def scene(torch: Torch) -> Any:  # noqa: ANN401
     """Return a scene without data."""
-    return example.Scene(torch, (), None, (1, 2, 3))
+    return example.Scene(torch, lambda x: x, None, (1, 2, 3))
 
 
 def test_the_tenant_works_until_it_is_told_to_stop() -> None:
