@@ -190,7 +190,7 @@ def test_the_way_to_wait_is_read_back(tmp_path: Path, policy: str) -> None:
 
 
 def test_the_programs_stream_has_priority(tmp_path: Path) -> None:
-    """torch's current stream is one of high priority, and the numbers stay."""
+    """The current stream is one of high priority, and the numbers stay."""
     source = SERVING + "print(torch.cuda.current_stream().priority)\n"
     plain = run(tmp_path, SERVING)
     ran = run(tmp_path, source, "stream-priority", stream="", priority="high")

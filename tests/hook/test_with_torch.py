@@ -133,6 +133,18 @@ def test_an_optimizer_keeps_all_its_parameters(tmp_path: Path) -> None:
     assert run(tmp_path, source, "fused-optimizer").out == "3\n"
 
 
+def test_a_fork_does_not_tell_of_its_parents_optimizers(tmp_path: Path) -> None:
+    """What was changed before the fork is the parent's; the child tells of its own."""
+    source = (
+        FUSED + "import os, tailwave\nbefore = T.Adam([P('cuda')])\npid = os.fork()\n"
+        "if pid: os.waitpid(pid, 0)\n"
+        "else: after = [T.Adam([P('cuda')]) for _ in range(2)]; tailwave.step()\n"
+    )
+    reports = run(tmp_path, source, "fused-optimizer").reports
+    found = {r["main"]: r["actions"]["fused-optimizer"]["seen"]["alive"] for r in reports}
+    assert found == {True: 1, False: 2}
+
+
 LOADED = (
     "import functools, io, threading, torch\n"
     "from torch.utils.data import *\n"

@@ -87,7 +87,7 @@ class Session:
         with self._guard, self._lock:
             if self._profile is not None:
                 self._profile.end()
-        for action in self._actions.values():
+        for action in () if self._forked else self._actions.values():
             action.ending()
         with self._guard:
             if not self._forked or self._has_something():

@@ -37,7 +37,15 @@ class CudaGraph(Action):
         self._torch = torch
         self._changes = module_state.Changes(torch)
         self._modules: weakref.WeakKeyDictionary[Any, _Candidate] = weakref.WeakKeyDictionary()
+        self._left: list[object] = []
         hand_over(torch, self._call)
+
+    def forget(self) -> None:
+        """Leave the parent's graphs alone: even to free them would call a CUDA that is not there."""
+        super().forget()
+        if self._ready:
+            self._left.append(self._modules)
+            self._modules = weakref.WeakKeyDictionary()
 
     def seen(self) -> dict[str, object]:
         """Return the graphs, their replays, and the calls without gradients that stayed plain."""

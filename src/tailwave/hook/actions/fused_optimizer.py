@@ -26,14 +26,21 @@ class FusedOptimizer(Action):
 
     IDLE = "the program made no Adam, AdamW or SGD"
 
+    _changed: weakref.WeakSet[Any]
+
     def on_torch(self, torch: ModuleType) -> None:
         """Change the constructors."""
         self._torch = torch
-        self._changed: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._changed = weakref.WeakSet()
         for name in _CLASSES:
             kind = getattr(torch.optim, name)
             if "fused" in inspect.signature(kind.__init__).parameters:
                 kind.__init__ = self._fusing(kind, kind.__init__)
+
+    def forget(self) -> None:
+        """Leave the parent's optimizers to it."""
+        super().forget()
+        self._changed = weakref.WeakSet()
 
     def seen(self) -> dict[str, object]:
         """Return how many were changed, and how many of those that live are fused still."""

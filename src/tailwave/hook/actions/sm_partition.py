@@ -20,6 +20,11 @@ class SmPartition(Action):
         self._named = importlib.import_module("tailwave.inprocess.named")
         self._named.assign(self._name, sms=int(str(self.parameters["sms"])))
 
+    def forget(self) -> None:
+        """Leave the parent's streams to it: a forked child cannot use them."""
+        super().forget()
+        self._ready = False
+
     def seen(self) -> dict[str, object]:
         """Return what the stream was given, and on how many SMs its proof ran."""
         given = self._named.given().get(self._name)

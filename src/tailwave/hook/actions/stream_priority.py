@@ -45,6 +45,11 @@ class StreamPriority(Action):
             torch.cuda.set_stream(self._stream)
             self.applied = True
 
+    def forget(self) -> None:
+        """Leave the parent's streams to it: a forked child cannot use them."""
+        super().forget()
+        self._ready = False
+
     def seen(self) -> dict[str, object]:
         """Return the priority as CUDA has it (-1 and below is high)."""
         if self._name:
