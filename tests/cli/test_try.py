@@ -258,14 +258,30 @@ class Going:
                 "tests.cli.company",
                 *("try", "--remedy=env:SETTING=fast", r"--metric=step: (\d)", str(script)),
             ],
+            cwd=Path(__file__).parents[2],
             env={**os.environ, "TMPDIR": str(self.temporary)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
         up = folder / f"up-{sleeps}"
-        wait_for(lambda: up.exists() and len(up.read_text().split()) == 2)
+        try:
+            wait_for(
+                lambda: self._has_ended() or (up.exists() and len(up.read_text().split()) == 2)
+            )
+            assert not self._has_ended(), self.process.communicate()
+        except BaseException:
+            self.end()
+            raise
         self.pids = [int(pid) for pid in up.read_text().split()]
+
+    def _has_ended(self) -> bool:
+        return self.process.poll() is not None
+
+    def end(self) -> None:
+        """Kill it, if it lives."""
+        self.process.kill()
+        self.process.communicate()
 
     def nothing_left(self) -> bool:
         """Wait until neither the program nor its child is there."""
@@ -287,8 +303,7 @@ def going(request: pytest.FixtureRequest, tmp_path: Path, machine: Path) -> Iter
     del machine
     trial = Going(tmp_path, request.param)
     yield trial
-    trial.process.kill()
-    trial.process.communicate()
+    trial.end()
 
 
 def test_a_killed_trial_leaves_nothing_running(going: Going) -> None:
@@ -315,8 +330,7 @@ def test_the_next_trial_removes_what_a_killed_one_left(
 ) -> None:
     """Its folder has nobody who holds its lock; that of a trial that lives stays."""
     dead, alive = Going(tmp_path, 1), None
-    dead.process.kill()
-    dead.process.communicate()
+    dead.end()
     assert len(list(machine.iterdir())) == 1
     (tmp_path / "runs").unlink()
     (tmp_path / "up-1").unlink()

@@ -106,8 +106,8 @@ def first(trial: Trial) -> str:
         (
             replace(TRIAL, outcomes=(NO_GAIN,), restored=Restored(3000.0, 2410.0, 2510.0)),
             (
-                "Nothing is proven, for the machine drifted during the trial: try again when nothing "
-                "else runs here."
+                "Nothing is proven, for the machine drifted during the trial: try again when "
+                "nothing else runs here."
             ),
         ),
         (
