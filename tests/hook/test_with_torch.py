@@ -171,6 +171,7 @@ LOADED = (
         ("Held(torch.Tensor('cpu'))", ""),
         ("Held(torch.device('cuda'))", "its dataset holds a GPU device"),
         ("Held(functools.partial(print, torch.Tensor('cuda')))", "its dataset holds a tensor"),
+        ("Held((lambda t: lambda: t)(torch.Tensor('cuda')))", "its dataset holds a tensor"),
         ("OnGpu(1)", "its __getitem__ speaks of CUDA"),
         ("Held(1), collate_fn=lambda b: b.cuda()", "its <lambda> speaks of CUDA"),
         ("Held(lambda b: b.cuda())", "its <lambda> speaks of CUDA"),

@@ -41,7 +41,7 @@ class CudaGraph(Action):
         hand_over(torch, self._call)
 
     def forget(self) -> None:
-        """Leave the parent's graphs alone: even to free them would call a CUDA that is not there."""
+        """Leave the parent's graphs alone: freeing them would call a CUDA that is not there."""
         super().forget()
         if self._ready:
             self._left.append(self._modules)
