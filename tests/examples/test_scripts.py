@@ -23,9 +23,10 @@ class cuda:
 
 def run(name: str, *arguments: str, before: Path) -> subprocess.CompletedProcess[str]:
     """Run an example that imports what is in ``before`` first."""
+    path = os.pathsep.join(filter(None, (str(before), os.environ.get("PYTHONPATH"))))
     return subprocess.run(
         [sys.executable, str(EXAMPLES / f"{name}.py"), *arguments],
-        env={**os.environ, "PYTHONPATH": str(before)},
+        env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
         check=False,
