@@ -270,8 +270,8 @@ def test_equal_bits_agree_bitwise() -> None:
 
 def test_a_small_difference_is_told() -> None:
     """A difference within the type's tolerance is told with its size and place."""
-    plain = np.array([2.0, -4.0], np.float32)
-    replay = np.array([2.0, -4.002], np.float32)
+    plain = np.array([2.0, -4.0, np.nan], np.float32)
+    replay = np.array([2.0, -4.002, np.nan], np.float32)
     assert agreed(plain, replay) == "within 5.0e-04 of the largest value of output 0"
 
 
@@ -284,6 +284,7 @@ def test_a_small_difference_is_told() -> None:
         (np.array([True]), np.array([False])),
         (np.array([0.0]), np.array([1e-12])),
         (np.array([np.nan]), np.array([1.0])),
+        (np.array([np.nan, 5.0]), np.array([1.0, 5.0])),
     ],
 )
 def test_a_larger_difference_is_refused(plain: Values, replay: Values) -> None:

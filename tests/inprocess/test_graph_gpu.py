@@ -518,6 +518,7 @@ def test_cleared_workspaces_do_not_reach_the_graph() -> None:
         assert torch.equal(fast(a, b), a @ b)
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile's own imports
 def test_a_compiled_function_is_captured() -> None:
     """A function that torch.compile has compiled is captured as it is."""
     compiled = torch.compile(lambda x: (x * 2).sin() + 1)
