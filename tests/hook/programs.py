@@ -48,7 +48,13 @@ class Trial(NamedTuple):
         """Run a program to its end."""
         command = self.command(source, python)
         done = subprocess.run(
-            command, env=self.environment, capture_output=True, text=True, check=False, timeout=120
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
         )
         return Ran(done.returncode, done.stdout, done.stderr, self.reports())
 

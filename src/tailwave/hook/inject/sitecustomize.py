@@ -7,6 +7,7 @@ have tailwave installed, and must not see the packages of the one that has. Any 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -43,10 +44,10 @@ def start(plan: str) -> None:
 
 def complain(plan: Path, why: str) -> None:
     """Write a report that holds nothing but the reason, next to the plan if the plan is damaged."""
-    try:
-        prefix = json.loads(plan.read_text("utf-8"))["report"]
-    except (OSError, ValueError, KeyError, TypeError):
-        prefix = plan.parent / "report"
+    prefix = plan.parent / "report"
+    # The plan itself may be what is wrong. An absolute path takes the place of the folder's.
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        prefix = plan.parent / json.loads(plan.read_text("utf-8"))["report"]
     try:
         report = json.dumps({"pid": os.getpid(), "main": True, "error": why})
         Path(f"{prefix}-{os.getpid()}.json").write_text(report, "utf-8")
