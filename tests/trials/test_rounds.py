@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 import pytest
@@ -255,3 +256,27 @@ def test_a_true_gain_of_five_percent_is_found() -> None:
         false += len(set(kept) - {"true"})
     assert found >= TRIALS * 0.9
     assert false <= TRIALS * 0.05
+
+
+def test_intervals_hold_for_all_candidates_together() -> None:
+    """Beside another candidate each has 97.5%: of 2 degrees of freedom t is 6.205, not 4.303."""
+    logs = (-0.1, 0.0, 0.1)
+    calls: Counter[str] = Counter()
+
+    def script(name: str, _: int) -> Run:
+        calls[name] += 1
+        return steps_run([1000 * math.exp(logs[calls[name] - 1]) if name else 1000.0] * 20)
+
+    rounds = rounds_of(Scripted(script), candidate("a"), candidate("b"), number=3)
+    rounds.run(nothing)
+    for outcome in outcomes(rounds):
+        low = outcome.effects[0].low
+        assert low == pytest.approx(math.expm1(-6.205346817 * 0.1 / math.sqrt(3)))
+
+
+def test_a_trial_that_was_cut_short_keeps_nothing() -> None:
+    """Even where the last run was made."""
+    rounds = rounds_of(steady({"half": 0.5}), candidate("half"))
+    rounds.run(nothing)
+    rounds.cut_short = "It was interrupted."
+    assert [outcome.decision for outcome in outcomes(rounds)] == [Decision.NO_GAIN]
