@@ -226,7 +226,7 @@ def test_labels_of_the_details_page_are_metrics(tmp_path: Path) -> None:
 
 def test_rules_of_the_details_page(tmp_path: Path) -> None:
     """A rule's row has no metric; its message may hold commas, quotes and line breaks."""
-    message = 'Look at "x", and\nat y.'
+    message = 'Look at "x", and\nat y,\nthen at z.'
     table = [
         (*LONG, *RULES),
         (*launched(), "Speed", "Duration", "ns", "2,848", "", "", "", "", ""),

@@ -95,6 +95,7 @@ def test_one_number(text: str, decimal: str, expected: Decimal | None) -> None:
         ",",
         ".,",
         "1..2",
+        "1.234,567,8",
     ],
 )
 def test_what_is_no_number(text: str) -> None:
