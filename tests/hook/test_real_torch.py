@@ -133,6 +133,34 @@ def test_a_watched_module_can_be_traced_and_saved(tmp_path: Path) -> None:
     assert run(tmp_path, source, "cuda-graph").out == f"{[True] * 4}\n"
 
 
+def test_what_a_program_changes_of_a_module_is_seen(tmp_path: Path) -> None:
+    """Values, parts, weights elsewhere; not a gradient, nor weights that are written in place."""
+    source = (
+        "import torch\n"
+        "from tailwave.hook.module_state import Changes, state\n"
+        "nn, changes = torch.nn, Changes(torch)\n"
+        "net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2), nn.ReLU())\n"
+        "def told(change):\n"
+        "    before, count = state(net), changes.count\n"
+        "    change()\n"
+        "    return changes.count > count, state(net) != before\n"
+        "print(told(lambda: net(torch.ones(3, 2)).sum().backward())[1])\n"
+        "print(told(lambda: net[0].weight.detach().zero_()))\n"
+        "print(told(net.eval), told(net.eval)[1], told(net.double))\n"
+        "print(told(lambda: net.__setitem__(2, nn.GELU())))\n"
+        "print(told(lambda: setattr(net, 'scale', 2.0)))\n"
+        "print(told(lambda: setattr(net[0], 'weight', nn.Parameter(torch.ones(2, 2)))))\n"
+        "print(told(lambda: net[0].register_buffer('more', torch.ones(1))))\n"
+    )
+    ran = run(tmp_path, source)
+    assert ran.out.splitlines() == [
+        "False",
+        "(False, False)",
+        "(True, True) False (True, True)",
+        *["(True, True)"] * 4,
+    ]
+
+
 def test_the_carveout_is_torchs_own(tmp_path: Path) -> None:
     """The number is set and read back in the real library."""
     ran = run(tmp_path, "import torch", "sm-carveout", sms=16)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from types import TracebackType
 
+from tailwave.errors import TailwaveError
+
 
 class Guard(contextlib.AbstractContextManager["Guard"]):
     """Swallows an exception of the hook's own work and keeps its words; the first ones matter.
@@ -22,9 +24,12 @@ class Guard(contextlib.AbstractContextManager["Guard"]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        """Keep the words of an Exception, with the place where it was raised."""
+        """Keep the words of an Exception; of one that is not ours also where it was raised."""
         if not isinstance(error, Exception):
             return False
+        if isinstance(error, TailwaveError):  # a sentence for the user, where it was raised or not
+            self.note(str(error))
+            return True
         while trace is not None and trace.tb_next is not None:
             trace = trace.tb_next
         where = f" ({trace.tb_frame.f_code.co_name}, line {trace.tb_lineno})" if trace else ""

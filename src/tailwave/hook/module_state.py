@@ -70,18 +70,33 @@ def state(module: Any) -> list[object]:  # noqa: ANN401  an nn.Module
     return [fact for part in module.modules() for fact in _facts(part)]
 
 
+class _Same:
+    """Is equal to the same object alone, and keeps it, so that no other one can take its place."""
+
+    def __init__(self, item: object) -> None:
+        self._item = item
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self._item is other._item
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def _facts(part: Any) -> list[object]:  # noqa: ANN401  an nn.Module
     facts: list[object] = []
     for name, value in part.__dict__.items():
         if name in _TENSORS:
-            facts += [
-                (key, None if tensor is None else tensor.data_ptr())
-                for key, tensor in value.items()
-            ]
+            facts += [(key, _memory(tensor)) for key, tensor in value.items()]
         elif name == _CHILDREN:
-            facts += [(key, id(child)) for key, child in value.items()]
+            facts += [(key, _Same(child)) for key, child in value.items()]
         elif isinstance(value, _VALUES):
             facts.append((name, type(value), value))
         else:
-            facts.append((name, id(value)))
+            facts.append((name, _Same(value)))
     return facts
+
+
+def _memory(tensor: Any) -> tuple[object, ...]:  # noqa: ANN401  torch's, or None
+    if tensor is None:
+        return ()
+    return (tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
