@@ -226,6 +226,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     withheld: tuple[str, ...] = ()
+    kernels: tuple[KernelDiagnosis, ...] = ()  # of kernel profiles, where there were any
 
 
 class Prediction(msgspec.Struct, frozen=True):
@@ -708,3 +709,68 @@ class KernelProfiles(msgspec.Struct, frozen=True):
     kind: str  # "ncu-report", "ncu-csv raw", "ncu-csv details"
     path: str
     notes: tuple[str, ...] = ()
+
+
+class KernelFinding(msgspec.Struct, frozen=True):
+    """One cause of a kernel's lost time, from its counters.
+
+    ``share`` is the part of the kernel's time (0 to 1) that a cure brings back at most. ``metrics``
+    are the counters that it rests on, ``theirs`` what the profiler's own rules say of the same, in
+    sentences.
+    """
+
+    code: str
+    severity: Severity
+    title: str
+    claim: str
+    share: float
+    evidence: tuple[Evidence, ...] = ()
+    metrics: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+    theirs: tuple[str, ...] = ()
+
+
+class Unanswered(msgspec.Struct, frozen=True):
+    """A question that a profile does not answer, and the counters of which one is missing."""
+
+    code: str
+    question: str
+    metrics: tuple[str, ...]
+
+
+class InTrace(msgspec.Struct, frozen=True):
+    """A profiled kernel's place in a recording: how often and how long it runs in a step.
+
+    ``matched_by`` says in words what ties it to the recording's kernels.
+    """
+
+    calls: int
+    step_us: float  # of the step's kernel time
+    step_share: float  # of the step, 0 to 1
+    matched_by: str
+
+
+class KernelDiagnosis(msgspec.Struct, frozen=True):
+    """Everything that is said of one profiled kernel: alike launches are one kernel.
+
+    Of several launches the one of median duration is shown. ``bound`` says what limits it.
+    ``findings`` are sorted by ``share``, greatest first. ``figures`` are the counters that say how
+    it runs, ``stalls`` the reasons that warps waited for, as shares of their latency. ``absent``
+    names mechanisms that the kernel does not use; ``disputed`` says where the profiler's own rules
+    see what is not found here.
+    """
+
+    name: str
+    launches: int
+    grid: Shape | None
+    block: Shape | None
+    device: DeviceInfo | None
+    duration_us: float | None
+    bound: str
+    findings: tuple[KernelFinding, ...] = ()
+    figures: tuple[Evidence, ...] = ()
+    stalls: tuple[Evidence, ...] = ()
+    unanswered: tuple[Unanswered, ...] = ()
+    absent: tuple[str, ...] = ()
+    disputed: tuple[str, ...] = ()
+    in_trace: InTrace | None = None

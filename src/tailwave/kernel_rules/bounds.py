@@ -1,0 +1,173 @@
+"""What limits a kernel, and the figures that say how it runs."""
+
+from __future__ import annotations
+
+from tailwave.figures import percent
+from tailwave.kernel_rules.view import (
+    ATOMICS_MOST,
+    ATTAINABLE,
+    DRAM_BUSY,
+    ISSUED_PERCENT,
+    L1_BUSY,
+    L2_BUSY,
+    Kernel,
+    MissingCounterError,
+)
+from tailwave.model import Evidence
+
+# Below this of its peak a unit is not what a kernel waits for (NVIDIA's speed-of-light rule speaks
+# of a latency issue when compute and memory are both below 60%).
+_BUSY = 0.6
+_ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
+_LEAST_STALL = 0.01  # of a warp's latency
+_UNITS = {
+    "DRAM": DRAM_BUSY,
+    "the L2": (L2_BUSY,),
+    "the atomic unit of one L2 slice": (ATOMICS_MOST,),
+    "the L1": (f"l1tex__data_pipe_lsu_wavefronts{_ELAPSED}", L1_BUSY),
+    "issue slots": (f"sm__inst_issued{_ELAPSED}", ISSUED_PERCENT),
+    "the FP64 pipe": (
+        f"sm__pipe_fp64_cycles_active{_ELAPSED}",
+        f"sm__inst_executed_pipe_fp64{_ELAPSED}",
+    ),
+    "the FMA pipe": (
+        f"sm__pipe_fma_cycles_active{_ELAPSED}",
+        f"sm__inst_executed_pipe_fma{_ELAPSED}",
+    ),
+    "the ALU pipe": (
+        f"sm__pipe_alu_cycles_active{_ELAPSED}",
+        f"sm__inst_executed_pipe_alu{_ELAPSED}",
+    ),
+    "the tensor pipe": (
+        f"sm__pipe_tensor_cycles_active{_ELAPSED}",
+        f"sm__inst_executed_pipe_tensor{_ELAPSED}",
+    ),
+    "the XU pipe": (f"sm__inst_executed_pipe_xu{_ELAPSED}",),
+    "the LSU pipe": (f"sm__inst_executed_pipe_lsu{_ELAPSED}",),
+}
+_STALL_WORDS = {
+    "barrier": "at barriers",
+    "branch_resolving": "for branches",
+    "dispatch_stall": "for dispatch",
+    "drain": "for stores to drain",
+    "gmma": "for tensor operations",
+    "imc_miss": "for constants",
+    "lg_throttle": "for the queue of global memory",
+    "long_scoreboard": "for memory",
+    "math_pipe_throttle": "for a busy pipe",
+    "membar": "at memory fences",
+    "mio_throttle": "for the queue of shared memory",
+    "misc": "for other reasons",
+    "no_instruction": "for instructions to be fetched",
+    "not_selected": "ready, another warp was issued",
+    "selected": "issuing",
+    "short_scoreboard": "for shared memory or special functions",
+    "sleeping": "asleep",
+    "tex_throttle": "for the texture queue",
+    "wait": "for a fixed latency",
+}
+
+
+def bound(kernel: Kernel) -> str:
+    """Say in a sentence what limits the kernel."""
+    units = busy_units(kernel)
+    if not units:
+        return "What limits it is not in the profile: record the throughput metrics."
+    idle = _idle(kernel)
+    name, most = units[0]
+    others = "; ".join(f"{unit} {percent(busy)}" for unit, busy in units[1:3])
+    also = f" (then {others})" if others else ""
+    if idle >= 1 - _BUSY:
+        return _idle_sms(kernel, idle)
+    if most >= ATTAINABLE:
+        return f"{_begin(name)} at {percent(most)} of its peak: well used{also}."
+    if most >= _BUSY:
+        return f"{_begin(name)} at {percent(most)} of its peak{also}."
+    waits = stalls(kernel)
+    reason = f"; warps mostly wait {waits[0].what}" if waits else ""
+    return f"Latency: no unit is busy (the most: {name} at {percent(most)}){reason}."
+
+
+def busy_units(kernel: Kernel) -> list[tuple[str, float]]:
+    """Return units with how much of their peak they ran at, the busiest first."""
+    found = [(name, kernel.fraction_or(-1.0, *metrics)) for name, metrics in _UNITS.items()]
+    return sorted((unit for unit in found if unit[1] >= 0), key=lambda unit: -unit[1])
+
+
+def stalls(kernel: Kernel) -> tuple[Evidence, ...]:
+    """Return what warps spent their latency on, the greatest share first, without issuing."""
+    shares = [
+        Evidence(_STALL_WORDS.get(reason, f"for {reason}"), share.value, "ratio")
+        for reason, share in kernel.profile.stalls.items()
+        if isinstance(share.value, float) and share.value >= _LEAST_STALL
+        if reason not in ("selected", "not_selected")
+    ]
+    return tuple(sorted(shares, key=lambda share: -(share.value or 0.0)))
+
+
+def figures(kernel: Kernel) -> tuple[Evidence, ...]:
+    """Return the figures that say how a kernel runs."""
+    known = [
+        Evidence(f"of the peak: {name}", busy, "ratio") for name, busy in busy_units(kernel)[:4]
+    ]
+    for what, names, unit, factor in (
+        (
+            "of an SM's warps on average",
+            ("sm__warps_active.avg.pct_of_peak_sustained_active",),
+            "ratio",
+            0.01,
+        ),
+        ("registers a thread", ("launch__registers_per_thread",), "registers", 1),
+        ("waves", ("launch__waves_per_multiprocessor",), "waves", 1),
+        ("L2 sectors that hit", ("lts__t_sector_hit_rate.pct",), "ratio", 0.01),
+    ):
+        value = kernel.get(*names)
+        if value is not None:
+            known.append(Evidence(what, value * factor, unit))
+    return (*known, *_three_ratios(kernel))
+
+
+def _three_ratios(kernel: Kernel) -> list[Evidence]:
+    """Return three ratios that are often asked for under names that no chip has.
+
+    Dispatch stalls were to be warps launched and not active; dependency stalls instructions issued
+    and not executed; the issue gap what instructions per warp leave of one. The counters named
+    exist, but their units differ. What was meant is measured by these.
+    """
+    meant = (
+        ("of a warp's latency for dispatch", ("dispatch_stall",)),
+        ("of a warp's latency for memory and its queue", ("long_scoreboard", "lg_throttle")),
+    )
+    found = [
+        Evidence(what, kernel.stall_or_none(*reasons), "ratio")
+        for what, reasons in meant
+        if any(reason in kernel.profile.stalls for reason in reasons)
+    ]
+    try:
+        found.append(Evidence("of scheduler cycles without an issue", 1 - kernel.issuing, "ratio"))
+    except MissingCounterError:
+        return found
+    return found
+
+
+def _idle(kernel: Kernel) -> float:
+    try:
+        return 1.0 - kernel.working
+    except MissingCounterError:
+        return 0.0
+
+
+def _idle_sms(kernel: Kernel, idle: float) -> str:
+    """Say when SMs idle: while others work, or while nothing runs yet or any more."""
+    text = f"Idle SMs: the average SM has no work for {percent(idle)} of the kernel"
+    try:
+        uneven = kernel.unevenness
+    except MissingCounterError:
+        return f"{text}."
+    if uneven >= idle / 2:
+        return f"{text}, for most of it while other SMs work."
+    return f"{text}, for most of it because so short a kernel is mostly start and end."
+
+
+def _begin(name: str) -> str:
+    return name[0].upper() + name[1:]

@@ -1,0 +1,112 @@
+"""Too few warps are on an SM to hide the latency of their instructions.
+
+What it means:
+    A scheduler hides latency by switching between warps. How many warps an SM holds is limited by
+    the registers and shared memory that a CTA takes, by the CTA's size, and by how many CTAs the
+    grid has at all.
+
+How it is found:
+    Warps that fit an SM, of those that it could hold (sm__maximum_warps_per_active_cycle_pct); for
+    a grid of less than a wave, what its CTAs bring. The share to win is the smallest of three:
+    schedulers' idle cycles for waits that other warps would hide (fixed latency, scoreboards,
+    branches); the missing part of the warps; what is left until the busiest unit runs at 80% of its
+    peak. Full queues, barriers and instruction fetch are not counted, for more warps do not help.
+
+What cures it:
+    By the limit, which the evidence names. fewer-registers: __launch_bounds__ or maxnreg.
+    less-shared: smaller tiles or fewer stages. block-size: one that divides the SM's warps.
+    more-ctas: split the work further. more-ilp: several independent elements a thread, which needs
+    no more warps.
+
+What fools it:
+    Kernels written for few fat CTAs (matrix products) hide latency within the warp and are best at
+    low occupancy: their schedulers are not idle, so nothing is found. More warps share the same
+    cache.
+"""
+
+from __future__ import annotations
+
+from tailwave.figures import percent
+from tailwave.kernel_rules.cause import Cause, ratio
+from tailwave.kernel_rules.view import (
+    ISSUED,
+    LATENCY,
+    MEMORY_BUSY,
+    SM_BUSY,
+    SMS,
+    STALLS,
+    Kernel,
+)
+from tailwave.model import Evidence
+
+CODE = "low-occupancy"
+TITLE = "Too few warps to hide latency"
+QUESTION = "are there enough warps to hide latency, and what limits them?"
+_MOST = "sm__maximum_warps_per_active_cycle_pct"
+_ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
+# Other warps run meanwhile; a full queue, a barrier or a missing instruction holds them up as well.
+_HIDEABLE = ("wait", "short_scoreboard", "long_scoreboard", "branch_resolving", "dispatch_stall")
+_LIMITS = {
+    "registers": ("registers", "fewer-registers"),
+    "shared_mem": ("shared memory", "less-shared"),
+    "warps": ("the size of a CTA, which does not divide the SM's warps", "block-size"),
+    "blocks": ("the size of a CTA: an SM holds no more of such small ones", "block-size"),
+    "barriers": ("barriers", "fewer-barriers"),
+    "grid": ("the grid, which has too few CTAs", "more-ctas"),
+}
+METRICS = (
+    _MOST,
+    _ACHIEVED,
+    "launch__occupancy_limit_registers",
+    "launch__occupancy_limit_shared_mem",
+    "launch__occupancy_limit_warps",
+    "launch__occupancy_limit_blocks",
+    "launch__grid_size",
+    SMS,
+    *(STALLS.format(reason) for reason in _HIDEABLE),
+    STALLS.format("selected"),
+    STALLS.format("not_selected"),
+    LATENCY,
+    *ISSUED,
+    SM_BUSY,
+    MEMORY_BUSY,
+    "sm__cycles_active.avg",
+    "sm__cycles_elapsed.max",
+)
+THEIRS = (("TheoreticalOccupancy", ""), ("AchievedOccupancy", ""))
+DIFFERS = "ncu counts all idle cycles, tailwave those that more warps would fill"
+
+
+def find(kernel: Kernel) -> Cause | None:
+    """Take the idle cycles that more warps would hide, if warps are missing."""
+    limit, occupancy = _occupancy(kernel)
+    if occupancy >= 1:
+        return None
+    room = kernel.room(kernel.fraction(SM_BUSY), kernel.fraction(MEMORY_BUSY))
+    share = min(kernel.waited(*_HIDEABLE), 1.0 - occupancy, room)
+    words, remedy = _LIMITS[limit]
+    claim = (
+        f"At most {percent(occupancy)} of an SM's warps are there, limited by {words}, and "
+        f"schedulers issue in only {percent(kernel.issuing)} of their cycles."
+    )
+    evidence = [
+        ratio(f"of an SM's warps at most, limited by {words.partition(',')[0]}", occupancy),
+        ratio("of scheduler cycles with an issue", kernel.issuing),
+        ratio("of a warp's latency that more warps would hide", kernel.stall(*_HIDEABLE)),
+        Evidence("CTAs that fit an SM", kernel.resident, "CTAs"),
+    ]
+    achieved = kernel.get(_ACHIEVED)
+    if achieved is not None:
+        evidence.append(ratio("of an SM's warps on average", achieved / 100))
+    return Cause(share, claim, tuple(evidence), (remedy, "more-ilp"))
+
+
+def _occupancy(kernel: Kernel) -> tuple[str, float]:
+    """Return what limits the warps of an SM, and the part of them that it leaves."""
+    fit = kernel.resident
+    most = kernel.fraction(_MOST)
+    limit = min(kernel.limits, key=lambda name: kernel.limits[name])
+    each = -(-kernel.ctas // kernel.sms)  # CTAs on the fullest SM
+    if each < fit:
+        return "grid", most * each / fit
+    return limit, most

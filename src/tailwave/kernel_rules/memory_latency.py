@@ -1,0 +1,86 @@
+"""Warps wait for loads, and there is not enough other work to hide the wait.
+
+What it means:
+    A load that misses the L1 takes 200 to 1000 cycles. A GPU hides that by issuing other warps, or
+    other loads of the same warp. Chains of dependent loads (linked lists, trees, indices that are
+    loaded first) leave nothing to issue.
+
+How it is found:
+    Schedulers' cycles without an issue (1 - smsp__issue_active), times the part of the warps'
+    stalled latency that is stall_long_scoreboard, times the part of the kernel in which SMs had
+    work. At most what is left until the busiest unit runs at 80% of its peak: a kernel that streams
+    at full bandwidth waits too, and is not slow for it. Of the L2's traffic, only the sectors count
+    that coalesced accesses would need as well.
+
+What cures it:
+    more-in-flight: load several elements before the first is used (unroll, cp.async, prefetch).
+    break-chains: independent chains side by side in one thread. locality: order the work, or pack
+    the data, so that what is loaded is near and in cache.
+
+What fools it:
+    Atomics and polling a flag wait with the same stall. A cure by more loads in flight raises the
+    traffic; where scattered sectors already fill the L2, they must become fewer first.
+"""
+
+from __future__ import annotations
+
+from tailwave.figures import percent
+from tailwave.kernel_rules.cause import Cause, ratio
+from tailwave.kernel_rules.sectors import used_part
+from tailwave.kernel_rules.view import (
+    ATTAINABLE,
+    DRAM_BUSY,
+    ISSUED,
+    L2_BUSY,
+    LATENCY,
+    SM_BUSY,
+    STALLS,
+    Kernel,
+)
+
+CODE = "memory-latency"
+TITLE = "Warps wait for memory and nothing hides it"
+QUESTION = "does the kernel wait for the latency of memory?"
+METRICS = (
+    STALLS.format("long_scoreboard"),
+    STALLS.format("selected"),
+    STALLS.format("not_selected"),
+    LATENCY,
+    *ISSUED,
+    SM_BUSY,
+    DRAM_BUSY[0],
+    L2_BUSY,
+    "sm__cycles_active.avg",
+    "sm__cycles_elapsed.max",
+)
+THEIRS = (("CPIStall", "Long Scoreboard"),)
+DIFFERS = (
+    "ncu counts until the busiest unit is full; tailwave leaves scattered sectors out of that, and "
+    "takes a slice of the L2 that is full of atomics for full"
+)
+
+
+def find(kernel: Kernel) -> Cause | None:
+    """Take the idle cycles that waiting for memory accounts for."""
+    stalled = kernel.stall("long_scoreboard")
+    if stalled <= 0:
+        return None
+    dram, l2 = kernel.fraction(*DRAM_BUSY), kernel.fraction(L2_BUSY)
+    room = kernel.room(kernel.fraction(SM_BUSY), dram, l2 * used_part(kernel))
+    share = min(kernel.waited("long_scoreboard"), room)
+    claim = (
+        f"Warps spend {percent(stalled)} of their time waiting for loads, and schedulers issue in "
+        f"only {percent(kernel.issuing)} of their cycles: nothing hides the latency."
+    )
+    if l2 >= ATTAINABLE and used_part(kernel) < 1:
+        claim += (
+            f" The L2 is {percent(l2)} busy with scattered sectors, so the loads must become fewer "
+            "or nearer, not only earlier."
+        )
+    evidence = (
+        ratio("of a warp's latency waiting for memory", stalled),
+        ratio("of scheduler cycles with an issue", kernel.issuing),
+        ratio("of DRAM's peak", dram),
+        ratio("of the L2's peak", l2),
+    )
+    return Cause(share, claim, evidence, ("more-in-flight", "break-chains", "locality"))

@@ -1,0 +1,38 @@
+"""A grid of fewer CTAs than the chip has SMs, as counters show it.
+
+`tailwave explain small-grid` prints what a recording's rule says. From counters it is the SMs that
+have no CTA, for as long as the others worked.
+"""
+
+from __future__ import annotations
+
+from tailwave.figures import percent
+from tailwave.kernel_rules.cause import Cause
+from tailwave.kernel_rules.view import ACTIVE_MOST, ELAPSED, GRID, SMS, Kernel
+from tailwave.model import Evidence
+
+CODE = "small-grid"
+TITLE = "A grid too small for the chip leaves SMs idle"
+QUESTION = "has every SM a CTA?"
+METRICS = (GRID, SMS, ACTIVE_MOST, "sm__cycles_elapsed.max")
+THEIRS = (("LaunchConfiguration", "Small Grid"),)
+DIFFERS = "tailwave counts only the time in which the other SMs worked"
+
+
+def find(kernel: Kernel) -> Cause | None:
+    """Take the SMs without a CTA, for as long as the busiest SM worked."""
+    ctas, sms = kernel.ctas, kernel.sms
+    if ctas >= sms:
+        return None
+    worked = min(kernel.need(ACTIVE_MOST) / kernel.need(*ELAPSED), 1.0)
+    share = (1.0 - ctas / sms) * worked
+    claim = (
+        f"{ctas:,.0f} CTAs run on {sms:.0f} SMs, so {sms - ctas:.0f} SMs have nothing to do: at "
+        f"best {percent(share)} of the kernel, spread over all of them."
+    )
+    evidence = (
+        Evidence("CTAs", ctas, "CTAs"),
+        Evidence("SMs", sms, "SMs"),
+        Evidence("SMs without a CTA", sms - ctas, "SMs"),
+    )
+    return Cause(share, claim, evidence, ("split-work", "merge"))
