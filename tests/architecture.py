@@ -63,6 +63,14 @@ FAMILIES = (
         support=("build",),
         engine="diagnose",
     ),
+    Family(
+        "kernel_rules",
+        imports=("model", "figures", "timeline", "replay", "rules.build"),
+        registry="KERNEL_RULES",
+        support=("bounds", "cause", "join", "joining", "sectors", "theirs", "view"),
+        engine="diagnose",
+    ),
+    Family("counters", imports=("errors",)),
     Family("kernels"),
     Family(
         "devices",

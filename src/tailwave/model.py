@@ -753,14 +753,15 @@ class InTrace(msgspec.Struct, frozen=True):
 class KernelDiagnosis(msgspec.Struct, frozen=True):
     """Everything that is said of one profiled kernel: alike launches are one kernel.
 
-    Of several launches the one of median duration is shown. ``bound`` says what limits it.
-    ``findings`` are sorted by ``share``, greatest first. ``figures`` are the counters that say how
-    it runs, ``stalls`` the reasons that warps waited for, as shares of their latency. ``absent``
-    names mechanisms that the kernel does not use; ``disputed`` says where the profiler's own rules
-    see what is not found here.
+    ``names`` holds every spelling of its name. Of several launches the one of median duration is
+    shown. ``bound`` says what limits it. ``findings`` are sorted by ``share``, greatest first.
+    ``figures`` are the counters that say how it runs, ``stalls`` the reasons that warps waited for,
+    as shares of their latency. ``absent`` names mechanisms that the kernel does not use;
+    ``disputed`` says where the profiler's own rules see what is not found here.
     """
 
     name: str
+    names: tuple[str, ...]
     launches: int
     grid: Shape | None
     block: Shape | None

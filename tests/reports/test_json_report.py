@@ -111,6 +111,7 @@ def test_the_document_around_the_findings() -> None:
             {"what": "gpu-latency", "label": "switching from kernel to kernel", "us": 13.4},
         ],
         "findings": [],
+        "kernels": [],
         "withheld": [],
         "notes": [],
     }

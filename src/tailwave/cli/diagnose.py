@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
-from tailwave.cli.reading import read_files
+from tailwave.cli.reading import read_inputs
 from tailwave.errors import UNREADABLE
 
 if TYPE_CHECKING:
-    from tailwave.model import Diagnosis
+    from tailwave.model import Diagnosis, KernelProfiles, Timeline
 
 _SEVERITIES = ("info", "minor", "major", "critical")
 
@@ -30,20 +31,41 @@ _SEVERITIES = ("info", "minor", "major", "critical")
 def command(
     ctx: click.Context, files: tuple[Path, ...], *, as_json: bool, fail_on: str | None
 ) -> None:
-    """Read traces and say what is wrong and what fixing it is worth.
+    """Read traces and kernel profiles; say what is wrong and what fixing it is worth.
 
-    FILE is a PyTorch profiler trace (.json, .json.gz) or a folder of them; several files are
-    taken as the ranks of one run.
+    FILE is a trace of PyTorch's profiler (.json, .json.gz), a folder of them, or an export of nsys
+    (.sqlite); several are taken as the ranks of one run. Or it is a kernel profile: a report of
+    ncu (.ncu-rep) or a page of `ncu --csv`. Given together, the profile's kernels are found in the
+    trace, and what each loses is counted in the trace's step.
     """
-    from tailwave.rules.diagnose import diagnose  # noqa: PLC0415 - numpy is not needed for --help
-
-    timelines = read_files(files)
-    diagnosis = diagnose(timelines, " ".join(str(file) for file in files))
+    timelines, profiles = read_inputs(files)
+    diagnosis = _diagnosis(timelines, profiles, " ".join(str(file) for file in files))
     _print(diagnosis, as_json=as_json)
-    if diagnosis.steps is None:
+    if diagnosis.steps is None and not diagnosis.kernels:
         ctx.exit(UNREADABLE)
     if fail_on is not None and _at_least(diagnosis, fail_on):
         ctx.exit(1)
+
+
+def _diagnosis(timelines: list[Timeline], profiles: list[KernelProfiles], path: str) -> Diagnosis:
+    """Diagnose a recording, kernel profiles, or both together."""
+    from tailwave.rules.diagnose import diagnose  # noqa: PLC0415 - numpy is not needed for --help
+
+    if not profiles:
+        return diagnose(timelines, path)
+    from tailwave.kernel_rules.diagnose import diagnose_profiles  # noqa: PLC0415 - only for profiles
+    from tailwave.kernel_rules.join import Join  # noqa: PLC0415
+
+    alone = diagnose_profiles(profiles, path)
+    if not timelines:
+        return alone
+    together = diagnose(timelines, path, Join(alone.kernels))
+    return replace(
+        together,
+        kernels=together.kernels
+        or alone.kernels,  # a recording without steps has no place for them
+        notes=(*together.notes, *alone.notes),
+    )
 
 
 def _print(diagnosis: Diagnosis, *, as_json: bool) -> None:
@@ -60,4 +82,7 @@ def _print(diagnosis: Diagnosis, *, as_json: bool) -> None:
 
 def _at_least(diagnosis: Diagnosis, severity: str) -> bool:
     floor = _SEVERITIES.index(severity)
-    return any(_SEVERITIES.index(finding.severity) >= floor for finding in diagnosis.findings)
+    found = [finding.severity for finding in diagnosis.findings]
+    if diagnosis.steps is None:  # without steps a kernel's own time is what findings are a share of
+        found += [f.severity for kernel in diagnosis.kernels for f in kernel.findings]
+    return any(_SEVERITIES.index(one) >= floor for one in found)

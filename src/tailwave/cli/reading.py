@@ -9,10 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tailwave.model import Timeline
+    from tailwave.model import KernelProfiles, Timeline
 
 # Files below this size (bytes) are read before a progress bar could be seen.
 _BIG = 8 << 20
+
+
+def read_inputs(files: tuple[Path, ...]) -> tuple[list[Timeline], list[KernelProfiles]]:
+    """Read recordings and kernel profiles, told apart by what they hold."""
+    from tailwave.readers import holds_profiles, read_profiles  # noqa: PLC0415 - as below
+
+    ours = tuple(file for file in files if holds_profiles(file))
+    others = tuple(file for file in files if file not in ours)
+    return read_files(others), [read_profiles(file) for file in ours]
 
 
 def read_files(files: tuple[Path, ...]) -> list[Timeline]:

@@ -52,7 +52,7 @@ def find(kernel: Kernel) -> Cause | None:
         f"slice {percent(mean)}: the atomics go to few addresses and are served one by one."
     )
     requests = requested(kernel)
-    counted = () if requests is None else (Evidence("atomic requests", requests, "requests"),)
+    counted = () if requests is None else (Evidence("for atomics", requests, "requests"),)
     evidence = (
         ratio("busiest slice's atomic unit", most),
         ratio("average slice's atomic unit", mean),

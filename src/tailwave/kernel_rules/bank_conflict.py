@@ -55,8 +55,8 @@ def find(kernel: Kernel) -> Cause | None:
     )
     evidence = (
         Evidence("conflicts per wavefront", excess / wavefronts, ""),
-        Evidence("wavefronts of shared memory", wavefronts, "wavefronts"),
-        Evidence("of them in excess", excess, "wavefronts"),
+        Evidence("of shared memory", wavefronts, "wavefronts"),
+        Evidence("of them more than needed", excess, "wavefronts"),
         Evidence("lost on each SM", lost, "cycles"),
     )
     return Cause(share, claim, evidence, ("pad-shared", "swizzle"))

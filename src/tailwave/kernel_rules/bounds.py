@@ -5,7 +5,6 @@ from __future__ import annotations
 from tailwave.figures import percent
 from tailwave.kernel_rules.view import (
     ATOMICS_MOST,
-    ATTAINABLE,
     DRAM_BUSY,
     ISSUED_PERCENT,
     L1_BUSY,
@@ -19,6 +18,15 @@ from tailwave.model import Evidence
 # of a latency issue when compute and memory are both below 60%).
 _BUSY = 0.6
 _ELAPSED = ".avg.pct_of_peak_sustained_elapsed"
+_MOST_UNITS = 4  # shown
+_COUNTS = {
+    "registers a thread": "launch__registers_per_thread",
+    "waves": "launch__waves_per_multiprocessor",
+}
+_PERCENTS = {
+    "warps of an SM on average": "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "L2 sectors that hit": "lts__t_sector_hit_rate.pct",
+}
 _LEAST_STALL = 0.01  # of a warp's latency
 _UNITS = {
     "DRAM": DRAM_BUSY,
@@ -79,10 +87,8 @@ def bound(kernel: Kernel) -> str:
     also = f" (then {others})" if others else ""
     if idle >= 1 - _BUSY:
         return _idle_sms(kernel, idle)
-    if most >= ATTAINABLE:
-        return f"{_begin(name)} at {percent(most)} of its peak: well used{also}."
     if most >= _BUSY:
-        return f"{_begin(name)} at {percent(most)} of its peak{also}."
+        return f"Bound by {name}, at {percent(most)} of its peak{also}."
     waits = stalls(kernel)
     reason = f"; warps mostly wait {waits[0].what}" if waits else ""
     return f"Latency: no unit is busy (the most: {name} at {percent(most)}){reason}."
@@ -107,23 +113,14 @@ def stalls(kernel: Kernel) -> tuple[Evidence, ...]:
 
 def figures(kernel: Kernel) -> tuple[Evidence, ...]:
     """Return the figures that say how a kernel runs."""
-    known = [
-        Evidence(f"of the peak: {name}", busy, "ratio") for name, busy in busy_units(kernel)[:4]
-    ]
-    for what, names, unit, factor in (
-        (
-            "of an SM's warps on average",
-            ("sm__warps_active.avg.pct_of_peak_sustained_active",),
-            "ratio",
-            0.01,
-        ),
-        ("registers a thread", ("launch__registers_per_thread",), "registers", 1),
-        ("waves", ("launch__waves_per_multiprocessor",), "waves", 1),
-        ("L2 sectors that hit", ("lts__t_sector_hit_rate.pct",), "ratio", 0.01),
-    ):
-        value = kernel.get(*names)
-        if value is not None:
-            known.append(Evidence(what, value * factor, unit))
+    busy = busy_units(kernel)[:_MOST_UNITS]
+    known = [Evidence(f"{name} (of its peak)", part, "ratio") for name, part in busy]
+    for what, name in _COUNTS.items():
+        if (value := kernel.get(name)) is not None:
+            known.append(Evidence(what, value, "count"))
+    for what, name in _PERCENTS.items():
+        if kernel.get(name) is not None:
+            known.append(Evidence(what, kernel.fraction(name), "ratio"))
     return (*known, *_three_ratios(kernel))
 
 
@@ -135,8 +132,8 @@ def _three_ratios(kernel: Kernel) -> list[Evidence]:
     exist, but their units differ. What was meant is measured by these.
     """
     meant = (
-        ("of a warp's latency for dispatch", ("dispatch_stall",)),
-        ("of a warp's latency for memory and its queue", ("long_scoreboard", "lg_throttle")),
+        ("warps' latency for dispatch", ("dispatch_stall",)),
+        ("for memory and its queue", ("long_scoreboard", "lg_throttle")),
     )
     found = [
         Evidence(what, kernel.stall_or_none(*reasons), "ratio")
@@ -144,7 +141,7 @@ def _three_ratios(kernel: Kernel) -> list[Evidence]:
         if any(reason in kernel.profile.stalls for reason in reasons)
     ]
     try:
-        found.append(Evidence("of scheduler cycles without an issue", 1 - kernel.issuing, "ratio"))
+        found.append(Evidence("scheduler cycles without an issue", 1 - kernel.issuing, "ratio"))
     except MissingCounterError:
         return found
     return found
@@ -167,7 +164,3 @@ def _idle_sms(kernel: Kernel, idle: float) -> str:
     if uneven >= idle / 2:
         return f"{text}, for most of it while other SMs work."
     return f"{text}, for most of it because so short a kernel is mostly start and end."
-
-
-def _begin(name: str) -> str:
-    return name[0].upper() + name[1:]

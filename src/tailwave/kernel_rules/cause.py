@@ -5,11 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from tailwave.figures import quantity
-from tailwave.model import Evidence, Severity
+from tailwave.model import Evidence
 
-# The same bounds as for findings of a recording, there of a step and here of a kernel. They only
-# word the ranking, which is by share alone.
-_SEVERITY = ((0.30, Severity.CRITICAL), (0.10, Severity.MAJOR), (0.03, Severity.MINOR))
 WORTH_SAYING = 0.005  # of the kernel's time
 
 
@@ -20,14 +17,6 @@ class Cause(msgspec.Struct, frozen=True):
     claim: str
     evidence: tuple[Evidence, ...] = ()
     remedies: tuple[str, ...] = ()
-
-
-def severity(share: float) -> Severity:
-    """Word the share of a kernel's time that a cure brings back."""
-    for bound, word in _SEVERITY:
-        if share >= bound:
-            return word
-    return Severity.INFO
 
 
 def ratio(what: str, value: float) -> Evidence:

@@ -2,32 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 
 from tailwave.kernel_rules import KERNEL_RULES
 from tailwave.kernel_rules.bounds import bound, figures, stalls
-from tailwave.kernel_rules.cause import WORTH_SAYING, Cause, severity
+from tailwave.kernel_rules.cause import WORTH_SAYING, Cause
 from tailwave.kernel_rules.theirs import against, beside
 from tailwave.kernel_rules.view import Kernel, MissingCounterError
 from tailwave.model import (
+    Diagnosis,
     KernelDiagnosis,
     KernelFinding,
     KernelProfile,
+    KernelProfiles,
+    Source,
     Unanswered,
 )
+from tailwave.rules.build import severity
 
 _DURATION = ("gpu__time_duration.sum", "gpu__time_duration.max", "gpu__time_duration.avg")
 _NS_PER_US = 1e3
 
 
+def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
+    """Diagnose the kernels of some files; ``path`` is the input as the user named it."""
+    profiles = [profile for file in files for profile in file.profiles]
+    kernels = diagnose_kernels(profiles)
+    devices = list(dict.fromkeys(kernel.device for kernel in kernels if kernel.device))
+    return Diagnosis(
+        source=Source(path, files[0].kind, len(profiles), (0,)),
+        device=devices[0] if devices else None,
+        steps=None,
+        division=(),
+        findings=(),
+        notes=(*(note for file in files for note in file.notes), *_unused(kernels)),
+        kernels=kernels,
+    )
+
+
+def _unused(kernels: Sequence[KernelDiagnosis]) -> tuple[str, ...]:
+    """Say what none of the kernels exercises: of that a profile of them tells nothing."""
+    each = [{text.partition(" (")[0]: None for text in kernel.absent} for kernel in kernels]
+    none = [name for name in each[0] if all(name in one for one in each)] if each else []
+    if not none:
+        return ()
+    listed = " or ".join(filter(None, (", ".join(none[:-1]), none[-1])))
+    return (f"No kernel here exercises {listed}: the counters say nothing of that.",)
+
+
 def diagnose_kernels(profiles: Iterable[KernelProfile]) -> tuple[KernelDiagnosis, ...]:
-    """Diagnose each kernel, launches of the same shape together, the longest in all first."""
+    """Diagnose each kernel, launches of one shape together; that which loses most time first."""
     alike: dict[tuple[object, ...], list[KernelProfile]] = {}
     for profile in profiles:
         alike.setdefault(_shape(profile), []).append(profile)
     found = [diagnose_launches(group) for group in alike.values()]
-    return tuple(sorted(found, key=lambda one: -(one.duration_us or 0.0) * one.launches))
+    return tuple(sorted(found, key=_lost_us, reverse=True))
+
+
+def _lost_us(kernel: KernelDiagnosis) -> float:
+    """Return the time (us) that all of a kernel's launches lose to its greatest cause."""
+    share = kernel.findings[0].share if kernel.findings else 0.0
+    return (kernel.duration_us or 0.0) * kernel.launches * share
 
 
 def diagnose_launches(launches: list[KernelProfile]) -> KernelDiagnosis:
@@ -52,6 +88,7 @@ def diagnose_launches(launches: list[KernelProfile]) -> KernelDiagnosis:
     duration = profile.value(*_DURATION)
     return KernelDiagnosis(
         name=profile.name,
+        names=profile.names,
         launches=len(launches),
         grid=profile.grid,
         block=profile.block,

@@ -65,15 +65,15 @@ def find(kernel: Kernel) -> Cause | None:
         f"{percent(running)} of the kernel in which warps ran."
     )
     evidence = [
-        Evidence("active lanes per instruction", lanes, "lanes"),
+        Evidence("active per instruction", lanes, "lanes"),
         ratio("of the kernel that warps ran", running),
-        *_counted(kernel, "lanes that no predicate masked", _PREDICATED, "lanes"),
-        *_counted(kernel, "divergent branches per SM sub-partition", *_BRANCHES),
+        *_counted(kernel, "that no predicate masked", _PREDICATED, "lanes"),
+        *_counted(kernel, "divergent, per SM sub-partition", *_BRANCHES),
     ]
     remedies: tuple[str, ...] = ("sort-work", "warp-per-item")
     threads = kernel.threads
     if threads is not None and threads % LANES:
-        evidence.append(Evidence("threads in a CTA, no multiple of 32", threads, "threads"))
+        evidence.append(Evidence("in a CTA, no multiple of 32", threads, "threads"))
         remedies = ("block-size", *remedies)
     return Cause(idle * running, claim, tuple(evidence), remedies)
 

@@ -68,7 +68,7 @@ def find(kernel: Kernel) -> Cause | None:
         f"unit is as busy (the next: {percent(others)})."
     )
     evidence = [
-        Evidence("sectors over the fabric", crossing, "sectors"),
+        Evidence("over the fabric", crossing, "sectors"),
         ratio("of the fabric's peak", busy),
         ratio("of the next busiest unit's peak", others),
     ]

@@ -93,7 +93,7 @@ def find(kernel: Kernel) -> Cause | None:
         ratio(f"of an SM's warps at most, limited by {words.partition(',')[0]}", occupancy),
         ratio("of scheduler cycles with an issue", kernel.issuing),
         ratio("of a warp's latency that more warps would hide", kernel.stall(*_HIDEABLE)),
-        Evidence("CTAs that fit an SM", kernel.resident, "CTAs"),
+        Evidence("fit an SM", kernel.resident, "CTAs"),
     ]
     achieved = kernel.get(_ACHIEVED)
     if achieved is not None:

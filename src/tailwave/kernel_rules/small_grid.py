@@ -31,8 +31,8 @@ def find(kernel: Kernel) -> Cause | None:
         f"best {percent(share)} of the kernel, spread over all of them."
     )
     evidence = (
-        Evidence("CTAs", ctas, "CTAs"),
-        Evidence("SMs", sms, "SMs"),
-        Evidence("SMs without a CTA", sms - ctas, "SMs"),
+        Evidence("in the grid", ctas, "CTAs"),
+        Evidence("to run them", sms, "SMs"),
+        Evidence("without a CTA", sms - ctas, "SMs"),
     )
     return Cause(share, claim, evidence, ("split-work", "merge"))

@@ -58,8 +58,8 @@ def find(kernel: Kernel) -> Cause | None:
         f"bytes need, and the caches are {percent(busy)} busy moving them."
     )
     evidence = (
-        Evidence("sectors touched", touched, "sectors"),
-        Evidence("the fewest for the same bytes", fewest, "sectors"),
+        Evidence("touched", touched, "sectors"),
+        Evidence("at least, for the same bytes", fewest, "sectors"),
         Evidence("of them not in the L2, to be fetched anyhow", missed, "sectors"),
         ratio("busiest of the L2 and the L1's data stage", busy),
     )

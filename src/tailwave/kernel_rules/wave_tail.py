@@ -43,12 +43,12 @@ def find(kernel: Kernel) -> Cause | None:
         f"which stand idle for {percent(share)} of the kernel."
     )
     evidence = [
-        Evidence("CTAs", ctas, "CTAs"),
-        Evidence("SMs", sms, "SMs"),
+        Evidence("in the grid", ctas, "CTAs"),
+        Evidence("to run them", sms, "SMs"),
         ratio("of the kernel that the average SM idled", kernel.unevenness),
         ratio("at most explained by the grid's size", kernel.rounding),
     ]
     waves = kernel.get("launch__waves_per_multiprocessor")
     if waves is not None:
-        evidence.append(Evidence("waves", waves, "waves"))
+        evidence.append(Evidence("of all SMs", waves, "waves"))
     return Cause(share, claim, tuple(evidence), ("whole-waves", "persistent-kernel"))

@@ -12,6 +12,7 @@ import msgspec
 
 from tailwave import __version__
 from tailwave.model import DeviceInfo, Diagnosis, Finding, Source, StepsSummary
+from tailwave.reports.kernels_json import kernel_document
 
 SCHEMA: Final = 1
 _DECIMALS = 3  # of a microsecond: a trace's own clock counts nanoseconds
@@ -30,6 +31,7 @@ def to_json(diagnosis: Diagnosis) -> bytes:
             for share in diagnosis.division
         ],
         "findings": [_finding(finding) for finding in diagnosis.findings],
+        "kernels": [kernel_document(kernel) for kernel in diagnosis.kernels],
         "withheld": list(diagnosis.withheld),
         "notes": list(diagnosis.notes),
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailwave.figures import percent, quantity, time
 from tailwave.model import Diagnosis, Evidence, Finding, Severity, Share, Source, StepsSummary
+from tailwave.reports.kernels_terminal import kernels_headline, print_kernels
 from tailwave.reports.page import Page
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _STYLES = {
 }
 _HEADING = "bold underline"
 _INDENT = " " * 4
+_PROFILE = "ncu"  # what kinds of kernel profiles begin with
 _GPU_AT_WORK = ("kernels", "copies")
 _WORTH_NAMING = 0.01  # of a step
 
@@ -33,6 +35,7 @@ def render(diagnosis: Diagnosis, console: Console) -> None:
     _print_subject(page, diagnosis)
     _print_division(page, diagnosis.division)
     _print_findings(page, diagnosis.findings)
+    print_kernels(page, diagnosis.kernels)
     _print_notes(page, diagnosis)
 
 
@@ -40,6 +43,8 @@ def _headline(diagnosis: Diagnosis) -> str:
     """Return the one thing to take away."""
     if diagnosis.findings and diagnosis.findings[0].severity is not Severity.INFO:
         return _advice(diagnosis.findings[0])
+    if diagnosis.steps is None and diagnosis.kernels:
+        return kernels_headline(diagnosis.kernels)
     if diagnosis.steps is None:
         return "This recording does not tell where the time of a step goes."
     if diagnosis.withheld:
@@ -77,7 +82,11 @@ def _spending(division: tuple[Share, ...]) -> str:
 
 def _print_subject(page: Page, diagnosis: Diagnosis) -> None:
     page.blank()
-    page.paragraph(_source(diagnosis.source), lead="  recording  ", lead_style="dim")
+    is_profile = diagnosis.source.kind.startswith(_PROFILE)
+    source = _profile(diagnosis.source) if is_profile else _source(diagnosis.source)
+    page.paragraph(
+        source, lead="  profile    " if is_profile else "  recording  ", lead_style="dim"
+    )
     device = diagnosis.device
     name = device.name if device and device.name else "unknown"
     processors = f", {device.sm_count} SMs" if device and device.sm_count else ""
@@ -89,6 +98,11 @@ def _print_subject(page: Page, diagnosis: Diagnosis) -> None:
 def _source(source: Source) -> str:
     ranks = f"{len(source.ranks)} ranks" if len(source.ranks) > 1 else f"rank {source.ranks[0]}"
     return f"{source.path} ({source.kind}, {ranks}, {source.events:,} events)"
+
+
+def _profile(source: Source) -> str:
+    launches = "1 launch" if source.events == 1 else f"{source.events:,} launches"
+    return f"{source.path} ({source.kind}, {launches})"
 
 
 def _steps(steps: StepsSummary) -> str:
@@ -156,7 +170,7 @@ def _print_evidence(page: Page, evidence: Evidence) -> None:
 def _print_notes(page: Page, diagnosis: Diagnosis) -> None:
     if not diagnosis.notes:
         return
-    _print_heading(page, "Notes" if diagnosis.steps else "Why")
+    _print_heading(page, "Notes" if diagnosis.steps or diagnosis.kernels else "Why")
     for note in diagnosis.notes:
         page.paragraph(note, lead="  - ")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+import msgspec
 import numpy as np
 
 from tailwave.figures import percent, time
-from tailwave.model import Evidence, Finding, HostKind, Ints, Severity
+from tailwave.model import Evidence, Finding, HostKind, Ints, KernelDiagnosis, Severity
 from tailwave.replay.forecast import Forecast
 from tailwave.timeline.case import Case
 
@@ -19,6 +20,14 @@ _SEVERITY = ((0.30, Severity.CRITICAL), (0.10, Severity.MAJOR), (0.03, Severity.
 _WORTH_SAYING = 0.005
 _LONGEST_NAME = 60
 _FRAME_REACH = 400
+
+
+class Added(msgspec.Struct, frozen=True):
+    """What other sources than the recording have to say of its step."""
+
+    findings: tuple[Finding, ...]
+    kernels: tuple[KernelDiagnosis, ...]
+    notes: tuple[str, ...]
 
 
 def finding(  # noqa: PLR0913 - one call words one whole finding, every part named

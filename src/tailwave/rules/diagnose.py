@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from tailwave.model import (
     Diagnosis,
@@ -13,6 +14,7 @@ from tailwave.model import (
 )
 from tailwave.replay.forecast import Forecast, forecast
 from tailwave.rules import RULES, stream_interference
+from tailwave.rules.build import Added
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
 from tailwave.timeline.interference import streams_are_joined
@@ -36,16 +38,19 @@ _LABELS = {
     Cause.UNKNOWN: ("unknown", "idle, launch not recorded"),
 }
 
+More: TypeAlias = Callable[[Case, Forecast], Added]
 
-def diagnose(timelines: Sequence[Timeline], path: str) -> Diagnosis:
+
+def diagnose(timelines: Sequence[Timeline], path: str, more: More | None = None) -> Diagnosis:
     """Diagnose a recording: one rank, or the slowest of several.
 
-    ``path`` is the input as the user named it. Raises ValueError for an empty sequence.
+    ``path`` is the input as the user named it; ``more`` adds what other sources say. Raises
+    ValueError for an empty sequence.
     """
     if not timelines:
         message = "no timeline to diagnose"
         raise ValueError(message)
-    each = [diagnose_rank(timeline) for timeline in timelines]
+    each = [diagnose_rank(timeline, more) for timeline in timelines]
     took = [diagnosis.steps.median_us if diagnosis.steps else 0.0 for diagnosis in each]
     slowest = took.index(max(took))
     chosen = each[slowest]
@@ -65,10 +70,11 @@ def diagnose(timelines: Sequence[Timeline], path: str) -> Diagnosis:
         findings=chosen.findings,
         notes=notes,
         withheld=chosen.withheld,
+        kernels=chosen.kernels,
     )
 
 
-def diagnose_rank(timeline: Timeline) -> Diagnosis:
+def diagnose_rank(timeline: Timeline, more: More | None = None) -> Diagnosis:
     """Diagnose one rank on its busiest GPU."""
     source = Source(timeline.path, timeline.kind, timeline.events, (timeline.rank,))
     if len(timeline.gpu) == 0:
@@ -84,15 +90,17 @@ def diagnose_rank(timeline: Timeline) -> Diagnosis:
         note = "The usual step lasts 0 ns: there is no time to be divided."
         return Diagnosis(source, case.device, None, (), (), (*notes, note))
     likely = forecast(case)
-    findings, withheld = _findings(case, likely, prepared.quality)
+    added = more(case, likely) if more else Added((), (), ())
+    findings, withheld = _findings(case, likely, prepared.quality, added.findings)
     return Diagnosis(
         source=source,
         device=case.device,
         steps=summarise(case.timeline, case.steps, case.device.index),
         division=division(case),
         findings=findings,
-        notes=(*notes, *_withheld_note(withheld), *_forecast_notes(likely)),
+        notes=(*notes, *_withheld_note(withheld), *_forecast_notes(likely), *added.notes),
         withheld=withheld,
+        kernels=added.kernels,
     )
 
 
@@ -138,14 +146,17 @@ def _held(case: Case) -> float:
 
 
 def _findings(
-    case: Case, likely: Forecast, quality: Quality
+    case: Case, likely: Forecast, quality: Quality, added: tuple[Finding, ...]
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """Return what the rules find and what was added, and the codes of what is withheld.
+
+    Of a cause that a rule finds in the recording as a whole, nothing is added for single kernels.
+    """
     found: list[Finding] = []
     withheld: list[str] = []
-    for rule in RULES:
-        finding: Finding | None = rule.find(case, likely)
-        if finding is None:
-            continue
+    ours: list[Finding] = [f for rule in RULES if (f := rule.find(case, likely)) is not None]
+    known = {finding.code for finding in ours}
+    for finding in (*ours, *(one for one in added if one.code not in known)):
         blames_host = finding.code in _HOST_CAUSES
         sound = quality.gpu_is_sound and likely.sound
         if not sound or (blames_host and not quality.host_is_sound):

@@ -1,0 +1,237 @@
+"""Counters and a recording together: what a kernel loses, times what it takes of a step.
+
+Times are the recording's, shares the counters'. The gain for the step comes from the replay, with
+the kernels as much shorter as their counters say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from tailwave.figures import percent
+from tailwave.kernel_rules.joining import Index, Match
+from tailwave.model import (
+    Evidence,
+    Finding,
+    Floats,
+    GpuKind,
+    InTrace,
+    Ints,
+    KernelDiagnosis,
+    KernelFinding,
+)
+from tailwave.replay.change import Change, Changed
+from tailwave.replay.forecast import Forecast
+from tailwave.replay.program import Program
+from tailwave.rules.build import Added, counted, finding, gain, share_saved, short
+from tailwave.timeline.case import Case
+
+# What a grid of another size need not share.
+_OF_THE_SHAPE = frozenset({"wave-tail", "small-grid", "sm-imbalance", "low-occupancy"})
+_MOST_NAMED = 3
+
+
+class _Joined(msgspec.Struct):
+    """For each GPU row its profile, -1 for none; and how each profile was found, or why not."""
+
+    profile: Ints
+    same_shape: Ints
+    how: dict[int, str]
+    refused: list[str]
+
+
+class Join:
+    """Attaches kernel diagnoses to whatever recording is diagnosed with it."""
+
+    def __init__(self, kernels: Sequence[KernelDiagnosis]) -> None:
+        """Keep the kernels' diagnoses."""
+        self._kernels = tuple(kernels)
+        self._index = Index(kernels)
+
+    def __call__(self, case: Case, forecast: Forecast) -> Added:
+        """Say what the profiled kernels cost the recording's step."""
+        joined = self._join(case)
+        placed = tuple(
+            msgspec.structs.replace(kernel, in_trace=_place(case, forecast, joined, number))
+            for number, kernel in enumerate(self._kernels)
+        )
+        codes = dict.fromkeys(f.code for kernel in placed for f in kernel.findings)
+        found = [_of_step(case, forecast, joined, placed, code) for code in codes]
+        return Added(
+            findings=tuple(one for one in found if one is not None),
+            kernels=placed,
+            notes=tuple(_notes(case, joined, placed)),
+        )
+
+    def _join(self, case: Case) -> _Joined:
+        """Find each GPU row's profile, once for each name and shape."""
+        gpu = case.timeline.gpu
+        mine = np.flatnonzero((gpu.kind == GpuKind.KERNEL) & (gpu.device == case.device.index))
+        joined = _Joined(
+            profile=np.full(len(gpu), -1, dtype=np.int64),
+            same_shape=np.zeros(len(gpu), dtype=np.int64),
+            how={},
+            refused=[],
+        )
+        if len(mine) == 0:
+            return joined
+        keys = np.column_stack([gpu.name[mine], gpu.grid[mine], gpu.block[mine]])
+        unique, which = np.unique(keys, axis=0, return_inverse=True)
+        for number, (name, grid, block) in enumerate(unique.tolist()):
+            rows = mine[which.ravel() == number]
+            text = case.timeline.names[name]
+            match = self._index.find(text, grid, block)
+            if isinstance(match, Match):
+                joined.profile[rows] = match.profile
+                joined.same_shape[rows] = match.same_shape
+                joined.how.setdefault(match.profile, match.how)
+            elif match:
+                joined.refused.append(f"{short(text)} (grid {grid:,}): {match}")
+        return joined
+
+
+def _place(case: Case, forecast: Forecast, joined: _Joined, number: int) -> InTrace | None:
+    rows = case.gpu_rows & (joined.profile == number)
+    if not rows.any():
+        return None
+    took = _took_us(case, rows.nonzero()[0])
+    return InTrace(
+        calls=int(rows.sum()),
+        step_us=took,
+        step_share=_part(took, forecast.now_us),
+        matched_by=joined.how[number],
+    )
+
+
+def _took_us(case: Case, rows: Ints) -> float:
+    gpu = case.timeline.gpu
+    return float((gpu.end[rows] - gpu.start[rows]).sum()) / 1e3
+
+
+def _part(part: float, whole: float) -> float:
+    return min(part / whole, 1.0) if whole > 0 else 0.0
+
+
+def _of_step(
+    case: Case,
+    forecast: Forecast,
+    joined: _Joined,
+    kernels: tuple[KernelDiagnosis, ...],
+    code: str,
+) -> Finding | None:
+    """Word what a cause, cured in every kernel that has it, brings the step."""
+    lost = _lost(joined, kernels, code)
+    costs = {
+        number: float(lost[rows[0]]) * _took_us(case, rows)
+        for number in range(len(kernels))
+        if len(rows := np.flatnonzero(case.gpu_rows & (joined.profile == number) & (lost > 0)))
+    }
+    if not costs:
+        return None
+    ranked = sorted(costs, key=lambda number: -costs[number])
+    worst, cause = kernels[ranked[0]], _cause(kernels[ranked[0]], code)
+    after = forecast.after(_without(lost)).step_us
+    return finding(
+        forecast,
+        code=code,
+        title=cause.title,
+        claim=(
+            f"{_words(forecast, worst, costs[ranked[0]])} {cause.claim} Cured in "
+            f"{counted(len(costs), 'kernel', 'kernels')}, {gain(forecast, after)} "
+            f"({share_saved(forecast, after)} less)."
+        ),
+        after_us=after,
+        evidence=[
+            *(
+                Evidence(f"lost by {short(kernels[number].name)}", costs[number], "us")
+                for number in ranked[:_MOST_NAMED]
+            ),
+            *cause.evidence,
+        ],
+        remedies=cause.remedies,
+    )
+
+
+def _words(forecast: Forecast, kernel: KernelDiagnosis, lost_us: float) -> str:
+    """Word what a kernel takes of the step, and what of that is lost."""
+    place = kernel.in_trace
+    took = place.step_us if place else 0.0
+    return (
+        f"{short(kernel.name)} is {percent(_part(took, forecast.now_us))} of the step and loses "
+        f"{percent(_part(lost_us, took))} of that, {percent(_part(lost_us, forecast.now_us))} of "
+        "the step."
+    )
+
+
+def _lost(joined: _Joined, kernels: tuple[KernelDiagnosis, ...], code: str) -> Floats:
+    """Return the share that each GPU row loses to a cause, 0 for rows without it."""
+    shares = np.array([_share(kernel, code) for kernel in kernels] + [0.0])
+    lost = shares[joined.profile]
+    if code in _OF_THE_SHAPE:
+        lost = np.where(joined.same_shape > 0, lost, 0.0)
+    return np.asarray(lost, dtype=np.float64)
+
+
+def _share(kernel: KernelDiagnosis, code: str) -> float:
+    return next((f.share for f in kernel.findings if f.code == code), 0.0)
+
+
+def _cause(kernel: KernelDiagnosis, code: str) -> KernelFinding:
+    return next(f for f in kernel.findings if f.code == code)
+
+
+def _without(lost: Floats) -> Change:
+    """Make GPU rows shorter by the shares that they lose."""
+
+    def change(case: Case, program: Program) -> Changed:
+        del case
+        duration = program.duration * (1.0 - lost[program.row])
+        return Changed(msgspec.structs.replace(program, duration=duration.astype(np.int64)))
+
+    return change
+
+
+def _notes(case: Case, joined: _Joined, kernels: tuple[KernelDiagnosis, ...]) -> list[str]:
+    """Say what was not joined, and what was joined with a doubt."""
+    notes = []
+    missing = [short(kernel.name) for kernel in kernels if kernel.in_trace is None]
+    if missing:
+        notes.append(f"Profiled, but not in the recording's step: {_listed(missing)}.")
+    notes += [
+        f"{short(kernel.name)} was matched {kernel.in_trace.matched_by}."
+        for kernel in kernels
+        if kernel.in_trace and kernel.in_trace.matched_by != "by name, grid and block"
+    ]
+    if joined.refused:
+        notes.append(f"Not matched, for it is not clear with what: {_listed(joined.refused)}.")
+    notes += _unprofiled(case, joined)
+    return [*notes, *_devices(case, kernels)]
+
+
+def _unprofiled(case: Case, joined: _Joined) -> list[str]:
+    gpu = case.timeline.gpu
+    kernels = case.gpu_rows & (gpu.kind == GpuKind.KERNEL)
+    rows = np.flatnonzero(kernels & (joined.profile < 0))
+    if len(rows) == 0:
+        return []
+    part = _part(_took_us(case, rows), _took_us(case, np.flatnonzero(kernels)))
+    longest = sorted(rows.tolist(), key=lambda row: int(gpu.start[row] - gpu.end[row]))
+    names = list(dict.fromkeys(short(case.name_of_gpu(row)) for row in longest))
+    return [f"Kernels without a profile are {percent(part)} of kernel time: {_listed(names)}."]
+
+
+def _devices(case: Case, kernels: tuple[KernelDiagnosis, ...]) -> list[str]:
+    ours = case.device.name
+    others = {k.device.name for k in kernels if k.device and k.device.name} - {ours}
+    if not ours or not others:
+        return []
+    theirs = ", ".join(sorted(others))
+    return [f"The recording is of {ours}, the profile of {theirs}: shares may differ."]
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,130 @@
+"""Which profile a recording's kernel belongs to: by its name as a whole or in part, and its shape.
+
+Recorders and profilers spell a kernel's name differently: with or without its return type, its
+template arguments and its parameters, or mangled.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from tailwave.model import KernelDiagnosis, Shape
+
+_MANGLED = re.compile(r"_Z(?:N[VK]*)?(?P<parts>(?:\d+\w+)+)")
+_SPACES = re.compile(r"\s+")
+_OPEN, _CLOSE = "<([{", ">)]}"
+
+
+class Match(msgspec.Struct, frozen=True):
+    """The profile found (its index), how in words, and whether it is of the same grid and block."""
+
+    profile: int
+    how: str
+    same_shape: bool
+
+
+class Index:
+    """Profiled kernels by their names."""
+
+    def __init__(self, kernels: Sequence[KernelDiagnosis]) -> None:
+        """Index kernels by every spelling of their names, and by their base names."""
+        self._kernels = kernels
+        self._whole: dict[str, list[int]] = {}
+        self._base: dict[str, list[int]] = {}
+        for number, kernel in enumerate(kernels):
+            spellings = (kernel.name, *kernel.names)
+            for text in dict.fromkeys(plain(name) for name in spellings):
+                self._whole.setdefault(text, []).append(number)
+            self._base.setdefault(base_of(kernel.name), []).append(number)
+
+    def find(self, name: str, grid: int, block: int) -> Match | str:
+        """Return the profile of a kernel of the recording, or why there is none.
+
+        ``grid`` and ``block`` are counts of CTAs and of threads, -1 where they are not known.
+        """
+        whole = self._whole.get(plain(name), [])
+        if whole:
+            return self._by_shape(whole, grid, block)
+        base = self._base.get(base_of(name), [])
+        alike = [number for number in base if self._is_shape(number, grid, block)]
+        if len(alike) == 1:
+            return Match(alike[0], "by its base name, grid and block", same_shape=True)
+        if alike:
+            return f"{len(alike)} profiles have its base name, grid and block"
+        return "a profile of the same base name has another grid or block" if base else ""
+
+    def _by_shape(self, numbers: list[int], grid: int, block: int) -> Match:
+        """Choose among profiles of one name: of the same shape, else of the nearest."""
+        alike = [number for number in numbers if self._is_shape(number, grid, block)]
+        if len(alike) > 1:
+            most = max(alike, key=lambda number: self._kernels[number].launches)
+            how = f"by name, grid and block; of {len(alike)} such profiles the one launched most"
+            return Match(most, how, same_shape=True)
+        if alike:
+            return Match(alike[0], "by name, grid and block", same_shape=True)
+        nearest = min(numbers, key=lambda number: self._distance(number, grid, block))
+        ctas = size(self._kernels[nearest].grid)
+        how = f"by name alone: the counters are of a grid of {ctas:,}" if ctas else "by name alone"
+        return Match(nearest, how, same_shape=False)
+
+    def _is_shape(self, number: int, grid: int, block: int) -> bool:
+        kernel = self._kernels[number]
+        return (size(kernel.grid), size(kernel.block)) == (grid, block)
+
+    def _distance(self, number: int, grid: int, block: int) -> float:
+        kernel = self._kernels[number]
+        pairs = ((size(kernel.grid), grid), (size(kernel.block), block))
+        return sum(abs(math.log(max(a, 1) / max(b, 1))) for a, b in pairs)
+
+
+def size(shape: Shape | None) -> int:
+    """Return how many a shape holds; -1 for an unknown one."""
+    return -1 if shape is None else math.prod(shape)
+
+
+def plain(name: str) -> str:
+    """Return a name without spaces and without its return type."""
+    return _SPACES.sub("", name.strip().removeprefix("void "))
+
+
+def base_of(name: str) -> str:
+    """Return a kernel's own name: no namespaces, return type, template arguments or parameters.
+
+    "void at::native::(anonymous namespace)::fill<float>(float*, int)" and "_Z4fillPf" are "fill".
+    """
+    if (mangled := _MANGLED.match(name)) is not None:
+        return _last_part(mangled["parts"])
+    text = name.strip().replace("(anonymous namespace)", "")
+    words = _outermost(text).rpartition("::")[2].split()
+    return words[-1] if words else name
+
+
+def _outermost(text: str) -> str:
+    """Drop what stands between brackets, and all that follows the parameters."""
+    kept: list[str] = []
+    depth = 0
+    for letter in text:
+        if letter in _OPEN:
+            if letter == "(" and depth == 0 and kept:
+                break
+            depth += 1
+        elif letter in _CLOSE:
+            depth = max(depth - 1, 0)
+        elif depth == 0:
+            kept.append(letter)
+    return "".join(kept)
+
+
+def _last_part(parts: str) -> str:
+    """Return the last name of a mangled one: "4fill" of "2at4fill"."""
+    found = ""
+    while (number := re.match(r"\d+", parts)) is not None:
+        end = number.end() + int(number[0])
+        if end > len(parts):
+            break
+        found, parts = parts[number.end() : end], parts[end:]
+    return found

@@ -1,0 +1,150 @@
+"""Profiled kernels for a person at a terminal: what bounds each, what costs it time, its figures.
+
+Colour only repeats what the words say, so the report reads the same in a file.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tailwave.figures import percent, quantity, time
+from tailwave.model import Evidence, KernelDiagnosis, KernelFinding, Severity, Shape
+from tailwave.reports.page import Page
+
+_STYLES = {
+    Severity.CRITICAL: "bold red",
+    Severity.MAJOR: "bold yellow",
+    Severity.MINOR: "bold cyan",
+    Severity.INFO: "dim",
+}
+_HEADING = "bold underline"
+_INDENT = " " * 4
+_INNER = " " * 8
+_LONGEST_NAME = 60
+_MOST_STALLS = 4
+
+
+def kernels_headline(kernels: tuple[KernelDiagnosis, ...]) -> str:
+    """Return the one thing to take away from profiles alone."""
+    ailing = [kernel for kernel in kernels if _ails(kernel)]
+    if not ailing:
+        which = "this kernel" if len(kernels) == 1 else f"any of these {len(kernels)} kernels"
+        return f"Nothing was found that costs {which} time worth a cure."
+    worst = ailing[0]
+    finding = worst.findings[0]
+    cure = f" Try {' or '.join(finding.remedies)}." if finding.remedies else ""
+    of = f" Of {len(kernels)} kernels {len(ailing)} can be cured." if len(kernels) > 1 else ""
+    return f"{_short(worst.name)}: {finding.claim}{cure}{of}"
+
+
+def print_kernels(page: Page, kernels: tuple[KernelDiagnosis, ...]) -> None:
+    """Print each kernel, and what the profile does not answer of any."""
+    if not kernels:
+        return
+    page.blank()
+    page.paragraph("Kernels, by the time that they lose", style=_HEADING)
+    for number, kernel in enumerate(kernels, start=1):
+        if number > 1:
+            page.blank()
+        _print_kernel(page, number, kernel)
+    _print_unanswered(page, kernels)
+
+
+def _ails(kernel: KernelDiagnosis) -> bool:
+    return bool(kernel.findings) and kernel.findings[0].severity is not Severity.INFO
+
+
+def _print_kernel(page: Page, number: int, kernel: KernelDiagnosis) -> None:
+    page.paragraph(_short(kernel.name), lead=f"{number:>2}. ", style="bold")
+    page.paragraph(_launch(kernel), lead=_INDENT, style="dim")
+    page.paragraph(kernel.bound, lead=_INDENT)
+    if kernel.in_trace:
+        place = kernel.in_trace
+        times = f"{place.calls} times" if place.calls > 1 else "once"
+        page.paragraph(
+            f"in the recording: {time(place.step_us)} a step ({percent(place.step_share)}), "
+            f"{times}, matched {place.matched_by}",
+            lead=_INDENT,
+        )
+    for finding in kernel.findings:
+        _print_finding(page, finding)
+    if not kernel.findings:
+        page.paragraph("nothing found that costs it time", lead=_INDENT, style="green")
+    _print_figures(page, kernel)
+
+
+def _launch(kernel: KernelDiagnosis) -> str:
+    parts = []
+    if kernel.grid and kernel.block:
+        parts.append(f"grid {_shape(kernel.grid)}, block {_shape(kernel.block)}")
+    if kernel.duration_us is not None:
+        parts.append(time(kernel.duration_us))
+    if kernel.launches > 1:
+        parts.append(f"the median of {kernel.launches} launches")
+    return ", ".join(parts)
+
+
+def _shape(shape: Shape) -> str:
+    sizes = [f"{size:,}" for size in shape]
+    return " x ".join(sizes) if math.prod(shape[1:]) != 1 else sizes[0]
+
+
+def _print_finding(page: Page, finding: KernelFinding) -> None:
+    style = _STYLES[finding.severity]
+    lead = f"{_INDENT}{finding.severity.upper():<8}  "
+    if finding.severity is Severity.INFO:
+        page.paragraph(
+            f"{finding.code}: {percent(finding.share)} of the kernel", lead=lead, lead_style=style
+        )
+        return
+    title = f"{finding.title}: {percent(finding.share)} of the kernel at most"
+    page.paragraph(title, lead=lead, lead_style=style, style="bold")
+    page.paragraph(finding.claim, lead=_INNER)
+    _print_evidence(page, finding.evidence)
+    for sentence in finding.theirs:
+        page.paragraph(sentence, lead=_INNER, style="dim")
+    if finding.remedies:
+        page.paragraph(", ".join(finding.remedies), lead=f"{_INNER}try:  ", style="green")
+    page.paragraph(f"tailwave explain {finding.code}", lead=f"{_INNER}more: ")
+
+
+def _print_evidence(page: Page, evidence: tuple[Evidence, ...]) -> None:
+    width = max((len(_figure(one)) for one in evidence), default=0)
+    for one in evidence:
+        page.paragraph(one.what, lead=f"{_INNER}{_figure(one):>{width}}  ", style="dim")
+
+
+def _figure(evidence: Evidence) -> str:
+    return "" if evidence.value is None else quantity(evidence.value, evidence.unit)
+
+
+def _print_figures(page: Page, kernel: KernelDiagnosis) -> None:
+    """Print how a kernel runs, in a paragraph for each kind of figure."""
+    figures = "; ".join(f"{figure.what} {_figure(figure)}" for figure in kernel.figures)
+    waits = ", ".join(f"{_figure(stall)} {stall.what}" for stall in kernel.stalls[:_MOST_STALLS])
+    for label, text in (
+        ("figures  ", figures),
+        ("warps    ", f"of their latency {waits}" if waits else ""),
+        ("not used ", ", ".join(kernel.absent)),
+        *(("disputed ", sentence) for sentence in kernel.disputed),
+    ):
+        if text:
+            page.paragraph(text, lead=f"{_INDENT}{label} ", lead_style="dim", style="dim")
+
+
+def _print_unanswered(page: Page, kernels: tuple[KernelDiagnosis, ...]) -> None:
+    questions = {one.code: one for kernel in kernels for one in kernel.unanswered}
+    if not questions:
+        return
+    page.blank()
+    page.paragraph("What the profile does not answer", style=_HEADING)
+    for code, one in questions.items():
+        of = sum(any(u.code == code for u in kernel.unanswered) for kernel in kernels)
+        some = f" (of {of} of {len(kernels)} kernels)" if of < len(kernels) else ""
+        page.paragraph(f"{one.question} It needs {one.metrics[0]}{some}.", lead=f"  {code:<18} ")
+    page.paragraph(f"tailwave metrics --for {' --for '.join(questions)}", lead="  record with: ")
+
+
+def _short(name: str) -> str:
+    name = name.removeprefix("void ")
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
