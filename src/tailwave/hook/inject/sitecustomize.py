@@ -1,8 +1,8 @@
-"""Python imports this before a program under trial: it starts the hook, and steps out of the way.
+"""Python imports this before a program under trial, or one that is recorded: it starts the hook.
 
-The package is loaded from the folder that this file lies in, for the program's Python need not
-have tailwave installed, and must not see the packages of the one that has. Any other
-``sitecustomize`` of the program's path runs afterwards, as it would have.
+Then it steps out of the way. The package is loaded from the folder that this file lies in, for the
+program's Python need not have tailwave installed, and must not see the packages of the one that
+has. Any other ``sitecustomize`` of the program's path runs afterwards, as it would have.
 """
 
 from __future__ import annotations
@@ -15,7 +15,11 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-PLAN = "TAILWAVE_TRIAL"
+# The variable that holds the path of a plan, and the module that follows it.
+PLANS = {
+    "TAILWAVE_TRIAL": "tailwave.hook.start",
+    "TAILWAVE_RECORD": "tailwave.hook.recording.start",
+}
 HERE = Path(__file__).resolve().parent
 
 
@@ -32,12 +36,12 @@ def load_package() -> None:
     spec.loader.exec_module(package)
 
 
-def start(plan: str) -> None:
+def start(plan: str, module: str) -> None:
     """Start the hook; a hook that cannot start leaves a report that says why."""
     try:
         if "tailwave" not in sys.modules:
             load_package()
-        importlib.import_module("tailwave.hook.start").start(Path(plan))
+        importlib.import_module(module).start(Path(plan))
     except Exception as error:  # noqa: BLE001  # the program must run whatever fails here
         complain(Path(plan), f"the hook did not start: {type(error).__name__}: {error}")
 
@@ -66,6 +70,7 @@ def run_next() -> None:
     spec.loader.exec_module(module)
 
 
-if PLAN in os.environ:
-    start(os.environ[PLAN])
+for variable, follower in PLANS.items():
+    if variable in os.environ:
+        start(os.environ[variable], follower)
 run_next()
