@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -11,8 +12,13 @@ from tailwave.errors import UnavailableError
 
 
 def smi(query: str, *, of: str = "gpu") -> list[str]:
-    """Ask ``nvidia-smi``: a line for each GPU, or for each process (``of="compute-apps"``)."""
+    """Ask ``nvidia-smi``: a line for each GPU, or for each process (``of="compute-apps"``).
+
+    Only of the GPU that CUDA_VISIBLE_DEVICES names, where it names one.
+    """
     command = ["nvidia-smi", f"--query-{of}={query}", "--format=csv,noheader"]
+    if visible := os.environ.get("CUDA_VISIBLE_DEVICES"):
+        command.append(f"--id={visible}")
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     except (OSError, subprocess.CalledProcessError) as error:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 import tailwave
 
 BLOCKS, WIDTH, ROWS = 24, 256, 8
-STEPS = 1200
+STEPS = 500
 
 
 class Block(nn.Module):

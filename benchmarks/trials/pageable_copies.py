@@ -13,7 +13,7 @@ import tailwave
 
 ROWS, WIDTH, LAYERS = 4096, 2048, 24  # a batch is 32 MiB of float
 KEPT = 8
-STEPS = 300
+STEPS = 200
 
 
 class Rows(Dataset[Tensor]):

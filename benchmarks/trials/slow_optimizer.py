@@ -12,7 +12,7 @@ from torch import nn
 import tailwave
 
 TENSORS, NUMBERS = 400, 256
-STEPS = 600
+STEPS = 300
 
 
 def main(device: str = "cuda", steps: int = STEPS) -> None:

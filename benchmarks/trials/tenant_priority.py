@@ -17,7 +17,7 @@ import tailwave
 
 LAYERS, WIDTH, ROWS = 24, 1024, 128
 TENANT_WIDTH, QUEUED = 8192, 8
-STEPS = 400
+STEPS = 250
 
 
 @contextmanager

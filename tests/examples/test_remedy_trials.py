@@ -14,8 +14,8 @@ import pytest
 from tests.examples.scripts import BENCHMARKS, load
 
 trials = load(BENCHMARKS, "remedy_trials")
-CURE = trials.Planned("x", (), ("cuda-graph",), ("kept",), "")
-IDLE = trials.HEALTHY
+CURE = trials.Planned("x", (), {"cuda-graph": ("kept",)}, "")
+IDLE = trials.HEALTHY[0]
 
 
 def trial(cut_short: str | None = None, **decisions: str) -> dict[str, Any]:
@@ -61,6 +61,23 @@ def test_a_healthy_program_keeps_nothing(last: str, right: bool) -> None:  # noq
     assert trials.judged(IDLE, found)["right"] is right
 
 
+def test_each_remedy_has_its_own_right_decision() -> None:
+    """Beside a tenant, SMs of its own must be kept, and a priority must not."""
+    planned = next(one for one in trials.NOTHING if one.script == "tenant_priority")
+    right = {"stream_priority": "no gain", "sm_partition": "kept"}
+    assert trials.judged(planned, trial(**right))["right"]
+    assert not trials.judged(planned, trial(**right | {"stream_priority": "kept"}))["right"]
+    assert not trials.judged(planned, trial(**right | {"sm_partition": "no gain"}))["right"]
+
+
+def test_scripts_can_be_chosen() -> None:
+    """Only the named scripts' trials are to be done, the healthy ones as often as asked for."""
+    chosen = trials.Chosen(
+        Path("out.json"), ["planted", "healthy"], ["healthy_read"], 3, 6, 1, seconds=1.0
+    )
+    assert [task.what for task in trials.tasks(chosen)] == ["healthy_read"] * 3
+
+
 def test_one_false_keep_in_all_healthy_trials_is_allowed() -> None:
     """Nine right ones of ten will do, eight will not; of the others each must be right."""
 
@@ -77,7 +94,7 @@ def test_what_the_time_does_not_suffice_for_is_left(tmp_path: Path) -> None:
     """No task begins without time for it; the result is there all the same."""
     did: list[str] = []
     todo = [trials.Task("planted", what, lambda what=what: did.append(what)) for what in "ab"]
-    chosen = trials.Chosen(tmp_path / "out.json", ["planted"], 1, 1, 1, seconds=-1.0)
+    chosen = trials.Chosen(tmp_path / "out.json", ["planted"], [], 1, 1, 1, seconds=-1.0)
     assert trials.work(todo, chosen, {"planted": []}) == todo
     assert did == []
 
