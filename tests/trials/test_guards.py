@@ -74,11 +74,11 @@ def test_what_a_run_leaves_is_waited_for() -> None:
 
 
 def test_company_that_comes_and_stays_is_refused_after_some_looks() -> None:
-    """Seven, half a second apart."""
+    """Thirty-one, a tenth of a second apart."""
     pauses: list[float] = []
     watch = FakeWatch(state(_OTHER))
     Guards(watch, {}, places=(), pause=pauses.append).against()
-    assert (len(watch.looked_at), pauses) == (7, [0.5] * 6)
+    assert (len(watch.looked_at), pauses) == (31, [0.1] * 30)
 
 
 def test_our_own_processes_are_no_company() -> None:

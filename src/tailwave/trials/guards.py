@@ -24,7 +24,7 @@ _MPS: Final = "nvidia-cuda-mps"
 _HAMI: Final = "libvgpu.so"
 _HAMI_PLACES: Final = (Path("/etc/ld.so.preload"), Path("/proc/self/maps"))
 # What a run leaves (a dying process, the last fraction of a second's utilisation) is gone by then.
-_LOOKS, _PAUSE_S = 7, 0.5
+_LOOKS, _PAUSE_S = 31, 0.1
 # An idle GPU has a few MiB in use besides what the driver keeps for itself; one context takes
 # hundreds (about 500 on an H200).
 _CONTEXT_BYTES: Final = 128 << 20
