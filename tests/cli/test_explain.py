@@ -8,9 +8,10 @@ import pytest
 
 from tailwave.cli import run
 from tailwave.errors import USAGE
+from tailwave.kernel_rules import KERNEL_RULES
 from tailwave.rules import RULES
 
-CODES = [rule.CODE for rule in RULES]
+CODES = list(dict.fromkeys(rule.CODE for rule in (*RULES, *KERNEL_RULES)))
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -20,9 +20,14 @@ def command(code: str | None, *, as_json: bool) -> None:
 
     Without CODE, list the codes.
     """
-    from tailwave.rules import RULES  # noqa: PLC0415 - numpy is not needed for --help
+    from tailwave.kernel_rules import KERNEL_RULES  # noqa: PLC0415 - numpy is slow to import
+    from tailwave.rules import RULES  # noqa: PLC0415
 
-    explanations = {rule.CODE: inspect.cleandoc(rule.__doc__ or "") for rule in RULES}
+    # What a recording and a kernel profile both show is explained once, by the recording's rule.
+    rules = (*KERNEL_RULES, *RULES)
+    known = {rule.CODE: inspect.cleandoc(rule.__doc__ or "") for rule in rules}
+    order = dict.fromkeys(rule.CODE for rule in (*RULES, *KERNEL_RULES))
+    explanations = {code: known[code] for code in order}
     if code is not None and code not in explanations:
         message = f"no finding is called {code!r}; there are {', '.join(explanations)}."
         raise UsageError(message)
@@ -31,8 +36,8 @@ def command(code: str | None, *, as_json: bool) -> None:
         document = {"schema": SCHEMA, "findings": [_sections(*item) for item in wanted.items()]}
         click.echo(msgspec.json.format(msgspec.json.encode(document), indent=2))
     elif code is None:
-        for known, text in wanted.items():
-            click.echo(f"{known:20} {text.splitlines()[0]}")
+        for one, text in wanted.items():
+            click.echo(f"{one:20} {text.splitlines()[0]}")
     else:
         click.echo(f"{code}: {wanted[code]}")
 

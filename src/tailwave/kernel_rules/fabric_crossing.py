@@ -48,11 +48,17 @@ METRICS = (
 )
 THEIRS = ()
 DIFFERS = ""
+# Compute capabilities whose chips have no fabric counters in the lists of libnvperf_host 12.9 and
+# 13.5: all of 7.x and 12.x, and GA10x, AD10x and the SoCs besides.
+_ONE_PARTITION_MAJOR = frozenset({7, 12})
+_ONE_PARTITION = frozenset({(8, 6), (8, 7), (8, 9), (10, 1), (11, 0)})
 ABSENT_BELOW = 0.01  # of the fabric's peak: what any launch brings of its own
 
 
 def find(kernel: Kernel) -> Cause | None:
     """Take what the fabric is busier than every other unit."""
+    if _has_none(kernel):
+        return None
     crossing, busy = kernel.need(_SECTORS), kernel.fraction(_BUSY)
     others = max(
         kernel.fraction(*DRAM_BUSY),
@@ -84,6 +90,15 @@ def absent(kernel: Kernel) -> str:
     if busy >= ABSENT_BELOW:
         return ""
     return f"the L2's fabric ({crossing:,.0f} sectors, {percent(busy)} of its peak)"
+
+
+def _has_none(kernel: Kernel) -> bool:
+    """Tell whether the chip is known to have one L2 partition only, hence no such counter."""
+    device = kernel.profile.device
+    if device is None or kernel.get(_SECTORS) is not None:
+        return False
+    capability = (device.compute_major, device.compute_minor)
+    return device.compute_major in _ONE_PARTITION_MAJOR or capability in _ONE_PARTITION
 
 
 def _stages(kernel: Kernel) -> float:

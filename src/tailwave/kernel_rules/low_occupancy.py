@@ -6,7 +6,7 @@ What it means:
     grid has at all.
 
 How it is found:
-    Warps that fit an SM, of those that it could hold (sm__maximum_warps_per_active_cycle_pct); for
+    Warps that fit an SM, of those that it could hold (smsp__warps_active.avg.peak_sustained); for
     a grid of less than a wave, what its CTAs bring. The share to win is the smallest of three:
     schedulers' idle cycles for waits that other warps would hide (fixed latency, scoreboards,
     branches); the missing part of the warps; what is left until the busiest unit runs at 80% of its
@@ -30,12 +30,14 @@ from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, ratio
 from tailwave.kernel_rules.view import (
     ISSUED,
+    LANES,
     LATENCY,
     MEMORY_BUSY,
     SM_BUSY,
     SMS,
     STALLS,
     Kernel,
+    MissingCounterError,
 )
 from tailwave.model import Evidence
 
@@ -43,6 +45,8 @@ CODE = "low-occupancy"
 TITLE = "Too few warps to hide latency"
 QUESTION = "are there enough warps to hide latency, and what limits them?"
 _MOST = "sm__maximum_warps_per_active_cycle_pct"
+_HELD = "smsp__warps_active.avg.peak_sustained"
+_SCHEDULERS = 4  # in an SM, since Volta
 _ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
 # Other warps run meanwhile; a full queue, a barrier or a missing instruction holds them up as well.
 _HIDEABLE = ("wait", "short_scoreboard", "long_scoreboard", "branch_resolving", "dispatch_stall")
@@ -55,7 +59,7 @@ _LIMITS = {
     "grid": ("the grid, which has too few CTAs", "more-ctas"),
 }
 METRICS = (
-    _MOST,
+    _HELD,
     _ACHIEVED,
     "launch__occupancy_limit_registers",
     "launch__occupancy_limit_shared_mem",
@@ -104,9 +108,20 @@ def find(kernel: Kernel) -> Cause | None:
 def _occupancy(kernel: Kernel) -> tuple[str, float]:
     """Return what limits the warps of an SM, and the part of them that it leaves."""
     fit = kernel.resident
-    most = kernel.fraction(_MOST)
+    most = _most(kernel, fit)
     limit = min(kernel.limits, key=lambda name: kernel.limits[name])
     each = -(-kernel.ctas // kernel.sms)  # CTAs on the fullest SM
     if each < fit:
         return "grid", most * each / fit
     return limit, most
+
+
+def _most(kernel: Kernel, fit: float) -> float:
+    """Return the part of an SM's warps that the CTAs which fit it bring."""
+    told = kernel.get(_MOST)
+    if told is not None:
+        return min(told / 100, 1.0)
+    threads, held = kernel.threads, kernel.need(_HELD) * _SCHEDULERS
+    if threads is None:
+        raise MissingCounterError(("launch__block_size",))
+    return min(fit * -(-threads // LANES) / held, 1.0)

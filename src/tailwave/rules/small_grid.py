@@ -7,7 +7,8 @@ What it means:
 How it is found:
     Grid size against the SM count. A kernel loses the share of SMs that it leaves idle, of the
     time in which it had the GPU to itself, above the 2 us of an empty kernel: below that no grid
-    makes a kernel faster.
+    makes a kernel faster. In a kernel profile: the SMs without a CTA, for as long as the busiest
+    one worked.
 
 What cures it:
     split-work: more, smaller CTAs (split-k, another tile size). merge: run independent small

@@ -9,7 +9,8 @@ How it is found:
     CTAs per SM follow from registers, shared memory and threads of the kernel and the limits of
     the chip; waves are the grid over CTAs per SM times SMs. A kernel loses
     1 - waves / ceil(waves) of the time in which it had the GPU to itself, above the 2 us
-    of an empty kernel.
+    of an empty kernel. In a kernel profile: by CTAs that do not divide by the SMs, and never more
+    than SMs were counted idle (sm__cycles_active, mean against the busiest).
 
 What cures it:
     whole-waves: a grid that is a multiple of a wave (another tile size, split-k, stream-k).
