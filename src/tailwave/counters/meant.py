@@ -28,8 +28,8 @@ MEANT: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "gpu__arbitration__cycles_stalled": (
         (
-            "no unit of the GPU arbitrates between SMs; what holds traffic up is the way to the L2 and "
-            "the fabric between its partitions"
+            "no unit of the GPU arbitrates between SMs; what holds traffic up is the way to the L2 "
+            "and the fabric between its partitions"
         ),
         (
             "l1tex__m_l1tex2xbar_req_cycles_active.avg.pct_of_peak_sustained_elapsed",
@@ -65,8 +65,8 @@ MEANT: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "stall due to dispatch latency": (
         (
-            "(warps launched - warps active) / warps launched mixes a count with warps times cycles; "
-            "meant was the share of warps' latency that they wait for dispatch"
+            "(warps launched - warps active) / warps launched mixes a count with warps times "
+            "cycles; meant was the share of warps' latency that they wait for dispatch"
         ),
         (
             _STALL.format("dispatch_stall"),
@@ -77,15 +77,15 @@ MEANT: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "stall due to memory dependency": (
         (
-            "(issued - executed) / issued is the share of instructions issued again, near 0; meant was "
-            "the share of warps' latency that they wait for memory"
+            "(issued - executed) / issued is the share of instructions issued again, near 0; meant "
+            "was the share of warps' latency that they wait for memory"
         ),
         (_STALL.format("long_scoreboard"), _STALL.format("lg_throttle"), _LATENCY),
     ),
     "issue gap ratio": (
         (
-            "(x - 1) / x of x instructions a warp is no gap; meant were scheduler cycles without an "
-            "issue"
+            "(x - 1) / x of x instructions a warp is no gap; meant were scheduler cycles without "
+            "an issue"
         ),
         ("smsp__issue_active.avg.per_cycle_active",),
     ),

@@ -83,12 +83,14 @@ class Kernel:
 
     @property
     def sms(self) -> float:
-        """How many SMs the launch could use."""
+        """How many SMs the launch could use: the device's, unless in a green context."""
         value = self.get(SMS)
+        if value is not None:
+            return value
         device = self.profile.device
-        if value is None and device is not None and device.sm_count:
-            return float(device.sm_count)
-        return self.need(SMS) if value is None else value
+        if device is None or not device.sm_count or self.get("launch__uses_green_context"):
+            raise MissingCounterError((SMS,))
+        return float(device.sm_count)
 
     @property
     def ctas(self) -> float:

@@ -1,0 +1,33 @@
+"""SMs that work longer than the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailwave.kernel_rules import sm_imbalance
+from tests.kernel_rules.profiles import find, found, made, missing
+
+MEAN, MOST = "sm__cycles_active.avg", "sm__cycles_active.max"
+
+
+def test_the_busiest_sm_against_the_mean() -> None:
+    """SMs work half of the time on average, and the grid divides by them."""
+    cause = found(sm_imbalance, made({MEAN: 50_000.0}))
+    assert cause.share == pytest.approx(0.5)
+    assert "2 times as long as the average one" in cause.claim
+
+
+def test_what_the_grid_explains_is_no_imbalance() -> None:
+    """133 CTAs on 132 SMs leave them idle for half of the time: that is a tail."""
+    assert find(sm_imbalance, made({MEAN: 51_000.0}, grid=(133, 1, 1))) is None
+    assert find(sm_imbalance, made({MEAN: 50_000.0}, grid=(66, 1, 1))) is None
+
+
+def test_time_in_which_nothing_runs_is_not_counted() -> None:
+    """A kernel so short that it mostly starts and ends: all SMs work equally little."""
+    assert find(sm_imbalance, made({MEAN: 20_000.0, MOST: 20_000.0})) is None
+
+
+def test_a_mean_without_a_maximum_does_not_answer() -> None:
+    """Older reports have no maximum over SMs."""
+    assert missing(sm_imbalance, made({MOST: None})) == MOST

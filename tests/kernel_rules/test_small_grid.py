@@ -1,0 +1,28 @@
+"""Fewer CTAs than SMs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailwave.kernel_rules import small_grid
+from tests.kernel_rules.profiles import evidence, find, found, made, missing
+
+MOST = "sm__cycles_active.max"
+
+
+def test_sms_without_a_cta_for_as_long_as_others_work() -> None:
+    """33 of 132 SMs have one, and work for 80% of the kernel."""
+    cause = found(small_grid, made({MOST: 80_000.0}, grid=(33, 1, 1)))
+    assert cause.share == pytest.approx(0.75 * 0.8)
+    assert evidence(cause, "without a CTA") == 99
+
+
+@pytest.mark.parametrize("grid", [(132, 1, 1), (12, 11, 1), (1320, 1, 1)])
+def test_a_cta_for_every_sm_is_enough(grid: tuple[int, int, int]) -> None:
+    """At the edge and above, counted over all dimensions."""
+    assert find(small_grid, made(grid=grid)) is None
+
+
+def test_what_is_missing_is_named() -> None:
+    """How long the busiest SM worked."""
+    assert missing(small_grid, made({MOST: None}, grid=(33, 1, 1))) == MOST
