@@ -54,6 +54,7 @@ def made(
 
     ``stalls`` are shares of latency.
     """
+    changed = dict(counters or {})
     values = {name: value for name, value in (QUIET | changed).items() if value is not None}
     return KernelProfile(
         name="k(float *)",

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from tailwave.figures import percent
+from tailwave.figures import percent, time
 from tailwave.kernel_rules.joining import Index, Match
 from tailwave.model import (
     Evidence,
     Finding,
+    Flags,
     Floats,
     GpuKind,
     InTrace,
@@ -32,6 +33,32 @@ from tailwave.timeline.case import Case
 # What a grid of another size need not share.
 _OF_THE_SHAPE = frozenset({"wave-tail", "small-grid", "sm-imbalance", "low-occupancy"})
 _MOST_NAMED = 3
+_WORTH_CORRECTING = 0.01  # of a step
+
+
+class _Shape(msgspec.Struct, frozen=True):
+    """The words for a cause that a grid's shape suggests, and that counters confirm or not."""
+
+    title: str
+    cost: str
+    cured: str
+    remedies: tuple[str, ...]
+
+
+_SHAPES = {
+    "wave-tail": _Shape(
+        "The last wave of CTAs leaves most SMs idle",
+        "Part-filled last waves cost",
+        "With whole waves",
+        ("whole-waves", "persistent-kernel"),
+    ),
+    "small-grid": _Shape(
+        "Grids too small for the chip leave SMs idle",
+        "Grids smaller than the chip cost",
+        "Spread over all SMs, at best",
+        ("split-work", "merge"),
+    ),
+}
 
 
 class _Joined(msgspec.Struct):
@@ -59,11 +86,16 @@ class Join:
             for number, kernel in enumerate(self._kernels)
         )
         codes = dict.fromkeys(f.code for kernel in placed for f in kernel.findings)
-        found = [_of_step(case, forecast, joined, placed, code) for code in codes]
+        found = [
+            _of_step(case, forecast, joined, placed, code) for code in codes if code not in _SHAPES
+        ]
+        known = [code for code in _SHAPES if _counted_rows(case, joined, placed, code).any()]
+        found += [_of_shape(case, forecast, joined, placed, code) for code in known]
         return Added(
             findings=tuple(one for one in found if one is not None),
             kernels=placed,
             notes=tuple(_notes(case, joined, placed)),
+            instead=frozenset(known),
         )
 
     def _join(self, case: Case) -> _Joined:
@@ -155,6 +187,62 @@ def _of_step(
     )
 
 
+def _counted_rows(
+    case: Case, joined: _Joined, kernels: tuple[KernelDiagnosis, ...], code: str
+) -> Flags:
+    """Tell of which GPU rows of the step the counters answer a question about their shape."""
+    answers = [all(one.code != code for one in kernel.unanswered) for kernel in kernels]
+    answered = np.array([*answers, False])[joined.profile]
+    return np.asarray(case.gpu_rows & answered & (joined.same_shape > 0), dtype=bool)
+
+
+def _of_shape(
+    case: Case,
+    forecast: Forecast,
+    joined: _Joined,
+    kernels: tuple[KernelDiagnosis, ...],
+    code: str,
+) -> Finding | None:
+    """Word what grids cost: by counters where there are any, else by the shape as recorded."""
+    words, by_shape = _SHAPES[code], _by_shape(case, code)
+    counted_rows = _counted_rows(case, joined, kernels, code)
+    everywhere = (joined.same_shape > 0) & np.isin(joined.profile, joined.profile[counted_rows])
+    lost = np.where(everywhere, _lost(joined, kernels, code), by_shape)
+    seen = _lost_us(case, lost, counted_rows)
+    guessed = _lost_us(case, lost, case.gpu_rows & ~counted_rows)
+    expected = _lost_us(case, by_shape, counted_rows)
+    after = forecast.after(_without(lost)).step_us
+    return finding(
+        forecast,
+        code=code,
+        title=words.title,
+        claim=(
+            f"{words.cost} up to {share_saved(forecast, after)} of each step. {words.cured} "
+            f"{gain(forecast, after)}."
+        ),
+        after_us=after,
+        evidence=[
+            Evidence("in profiled kernels, by their counters", seen, "us"),
+            Evidence("that their grids alone would suggest", expected, "us"),
+            Evidence("in other kernels, as their grids suggest", guessed, "us"),
+        ],
+        remedies=words.remedies,
+    )
+
+
+def _by_shape(case: Case, code: str) -> Floats:
+    """Return the share of each GPU row that its grid alone suggests to be lost."""
+    gpu = case.timeline.gpu
+    lost = case.losses.tail if code == "wave-tail" else case.losses.small
+    return np.asarray(lost / np.maximum(gpu.end - gpu.start, 1), dtype=np.float64)
+
+
+def _lost_us(case: Case, lost: Floats, rows: Flags) -> float:
+    """Return the time that shares of some GPU rows are (us)."""
+    gpu = case.timeline.gpu
+    return float((lost * (gpu.end - gpu.start))[rows].sum()) / 1e3
+
+
 def _words(forecast: Forecast, kernel: KernelDiagnosis, lost_us: float) -> str:
     """Word what a kernel takes of the step, and what of that is lost."""
     place = kernel.in_trace
@@ -207,8 +295,24 @@ def _notes(case: Case, joined: _Joined, kernels: tuple[KernelDiagnosis, ...]) ->
     ]
     if joined.refused:
         notes.append(f"Not matched, for it is not clear with what: {_listed(joined.refused)}.")
+    notes += _corrected(case, joined, kernels)
     notes += _unprofiled(case, joined)
     return [*notes, *_devices(case, kernels)]
+
+
+def _corrected(case: Case, joined: _Joined, kernels: tuple[KernelDiagnosis, ...]) -> list[str]:
+    """Say where counters contradict what grids suggest, which the step's division still counts."""
+    notes = []
+    for code in _SHAPES:
+        rows = _counted_rows(case, joined, kernels, code)
+        suggested = _lost_us(case, _by_shape(case, code), rows)
+        seen = _lost_us(case, _lost(joined, kernels, code), rows)
+        if suggested - seen >= _WORTH_CORRECTING * case.step_us:
+            notes.append(
+                f"Of {code}, grids suggest {time(suggested)} a step in profiled kernels; their "
+                f"counters show {time(seen)}, which the findings count from."
+            )
+    return notes
 
 
 def _unprofiled(case: Case, joined: _Joined) -> list[str]:

@@ -23,11 +23,15 @@ _FRAME_REACH = 400
 
 
 class Added(msgspec.Struct, frozen=True):
-    """What other sources than the recording have to say of its step."""
+    """What other sources than the recording have to say of its step.
 
-    findings: tuple[Finding, ...]
-    kernels: tuple[KernelDiagnosis, ...]
-    notes: tuple[str, ...]
+    ``instead`` names the codes of which they know better than the recording's rules.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    kernels: tuple[KernelDiagnosis, ...] = ()
+    notes: tuple[str, ...] = ()
+    instead: frozenset[str] = frozenset()
 
 
 def finding(  # noqa: PLR0913 - one call words one whole finding, every part named

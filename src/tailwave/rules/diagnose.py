@@ -90,8 +90,8 @@ def diagnose_rank(timeline: Timeline, more: More | None = None) -> Diagnosis:
         note = "The usual step lasts 0 ns: there is no time to be divided."
         return Diagnosis(source, case.device, None, (), (), (*notes, note))
     likely = forecast(case)
-    added = more(case, likely) if more else Added((), (), ())
-    findings, withheld = _findings(case, likely, prepared.quality, added.findings)
+    added = more(case, likely) if more else Added()
+    findings, withheld = _findings(case, likely, prepared.quality, added)
     return Diagnosis(
         source=source,
         device=case.device,
@@ -146,17 +146,14 @@ def _held(case: Case) -> float:
 
 
 def _findings(
-    case: Case, likely: Forecast, quality: Quality, added: tuple[Finding, ...]
+    case: Case, likely: Forecast, quality: Quality, added: Added
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
-    """Return what the rules find and what was added, and the codes of what is withheld.
-
-    Of a cause that a rule finds in the recording as a whole, nothing is added for single kernels.
-    """
+    """Return what the rules find and what was added, and the codes of what is withheld."""
     found: list[Finding] = []
     withheld: list[str] = []
-    ours: list[Finding] = [f for rule in RULES if (f := rule.find(case, likely)) is not None]
-    known = {finding.code for finding in ours}
-    for finding in (*ours, *(one for one in added if one.code not in known)):
+    rules = [rule for rule in RULES if rule.CODE not in added.instead]
+    ours: list[Finding] = [f for rule in rules if (f := rule.find(case, likely)) is not None]
+    for finding in (*ours, *added.findings):
         blames_host = finding.code in _HOST_CAUSES
         sound = quality.gpu_is_sound and likely.sound
         if not sound or (blames_host and not quality.host_is_sound):
