@@ -14,18 +14,20 @@ from typing import Protocol
 
 from tailwave.hook import report
 from tailwave.hook.recording import gpus
-from tailwave.hook.recording.cupti import DRIVER, KINDS
+from tailwave.hook.recording.cupti import DRIVER, KINDS, RUNTIME
 from tailwave.hook.recording.names import Names, Reader
 from tailwave.hook.recording.spool import Block, Spool
 
 NVTX_INJECTION = "NVTX_INJECTION64_PATH"
 _ACTIVITIES = ("kernel", "memcpy", "memcpy-peer", "memset", "sync", "event", "marker")
-# Of the driver's 800 calls those that launch, copy, wait, allocate and order; the runtime's calls
-# end in them. Each call recorded costs the thread that makes it, and a launch of PyTorch's comes
-# with seven more that only ask for the device, the last error and the like.
+# Of some 1,300 calls those that launch, copy, wait, allocate and order. Each call recorded costs
+# the thread that makes it, and a launch of PyTorch's comes with seven calls that only ask for the
+# device, the last error and the like. Those of the driver are for code that calls it directly
+# (Triton, cuBLAS). The choice must be made before there is a context, or nothing is recorded.
 _CALLS = re.compile(
-    r"cu(Launch|GraphLaunch|GraphInstantiate|Memcpy|Memset|\w+Synchronize|EventRecord|StreamWait"
-    r"|MemAlloc|MemFree|MemHost|MemPrefetch|ModuleLoad|LibraryLoad)"
+    r"cu(da)?(Launch|GraphLaunch|GraphInstantiate|Memcpy|Memset|\w+Synchronize|EventRecord"
+    r"|StreamWait|Malloc|Free|HostAlloc|MemAlloc|MemFree|MemHost|MemPrefetch|ModuleLoad"
+    r"|LibraryLoad)"
 )
 _FLUSH_MS = 1000  # what a process that is killed loses at most
 _DRAIN_S = 60.0
@@ -124,9 +126,10 @@ class Recording:
         source.hand_buffers(self._spool.give, self._spool.take)
         for kind in _ACTIVITIES:
             source.enable(KINDS[kind])
-        for number, name in source.calls(DRIVER).items():
-            if _CALLS.match(name):
-                source.enable_call(DRIVER, number)
+        for domain in (RUNTIME, DRIVER):
+            for number, name in source.calls(domain).items():
+                if _CALLS.match(name):
+                    source.enable_call(domain, number)
         source.flush_each(_FLUSH_MS)
         self._spool.start()
 
