@@ -81,10 +81,10 @@ def _places(data: bytes, sizes: dict[int, int]) -> tuple[dict[int, list[int]], i
         kind = words[at]
         size = sizes.get(kind, 0) >> 2
         if size == 0 or at + size > end:
-            return places, (end - at) * 4
+            break
         places[kind].append(at * 4)
         at += size
-    return places, 0
+    return places, len(data) - at * 4
 
 
 def _gathered(data: bytes, starts: Iterable[int], form: np.dtype[np.void]) -> Records:
