@@ -1,0 +1,156 @@
+"""``tailwave diagnose`` on kernel profiles, alone and with a recording."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tailwave.cli import run
+from tailwave.errors import UNREADABLE
+from tailwave.reports.chrome import to_chrome
+from tests.builders import Trace, kernel, steps
+from tests.kernel_rules.profiles import kept
+from tests.kernel_rules.raw_page import raw_page
+from tests.readers.ncu.pages import LAUNCH, launched, rows
+
+PLANTED = kept("planted_faults")
+HEALTHY = tuple(PLANTED[number] for number in (1, 3, 9, 12))
+
+
+@pytest.fixture(name="profile")
+def write_profile(tmp_path: Path) -> Path:
+    """Write the planted faults as a raw CSV page."""
+    path = tmp_path / "kernels.csv"
+    path.write_text(raw_page(PLANTED), "utf-8")
+    return path
+
+
+@pytest.fixture(name="recording")
+def write_recording(tmp_path: Path) -> Path:
+    """Write a recording in which k01 is 40% of each step."""
+
+    def body(trace: Trace) -> None:
+        trace.launch(0, 4, kernel("k01(float*)", 5, 405, grid=1320))
+        trace.launch(5, 9, kernel("rest", 405, 1005, grid=1056))
+
+    path = tmp_path / "trace.json"
+    path.write_bytes(to_chrome(steps(4, 30, body, gpu=1000)))
+    return path
+
+
+def document(capsys: pytest.CaptureFixture[str], *files: Path) -> dict[str, Any]:
+    """Return the document of a diagnosis, which the schema must allow."""
+    assert run(["diagnose", "--json", *map(str, files)]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    schema = resources.files("tailwave.reports").joinpath("diagnosis.schema.json")
+    jsonschema.Draft202012Validator(json.loads(schema.read_text("utf-8"))).validate(found)
+    return found
+
+
+def test_a_page_alone(profile: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each planted fault comes first of its kernel, from a CSV page as from the report."""
+    found = document(capsys, profile)
+    assert found["source"]["kind"] == "ncu-csv raw"
+    assert found["source"]["events"] == 16
+    assert found["steps"] is None
+    assert found["findings"] == []
+    first = {
+        (kernel["name"].partition("(")[0], kernel["grid"][0]): kernel["findings"][0]["code"]
+        for kernel in found["kernels"]
+        if kernel["findings"] and kernel["findings"][0]["severity"] in ("major", "critical")
+    }
+    assert first == {
+        ("k01", 1320): "bank-conflict",
+        ("k03", 133): "wave-tail",
+        ("k03", 8): "small-grid",
+        ("k04", 528): "atomic-contention",
+        ("k05", 1056): "memory-latency",
+        ("k06", 1320): "barrier-stall",
+        ("k07", 1320): "divergence",
+        ("k09", 65536): "uncoalesced",
+        ("k10", 528): "sm-imbalance",
+        ("k12", 528): "low-occupancy",
+        ("k14", 132): "spin-wait",
+    }
+
+
+def test_the_kernel_that_loses_most_heads_the_report(
+    profile: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What to do comes first, then a report a kernel: its bound, its findings, its figures."""
+    assert run(["diagnose", str(profile)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert out.startswith("k01(float *): Bank conflicts make shared-memory accesses take 32 times")
+    after_head = out.partition("Kernels, by the time that they lose")[2]
+    positions = [
+        after_head.index(text)
+        for text in (
+            "1. k01(float *)",
+            "Bound by the L1, at >99% of its peak",
+            "CRITICAL  Shared-memory accesses conflict in their banks: 97% of the kernel",
+            "tailwave explain bank-conflict",
+            "figures   the L1 (of its peak) >99%",
+            "2. k09(const float *, float *)",
+        )
+    ]
+    assert positions == sorted(positions)
+
+
+def test_a_page_and_a_recording(
+    profile: Path, recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Together, in whatever order: what the kernel loses is counted in the recording's step."""
+    found = document(capsys, profile, recording)
+    assert found["source"]["kind"] == "kineto"
+    top = found["findings"][0]
+    assert top["code"] == "bank-conflict"
+    assert top["recoverable_us"] == pytest.approx(387, rel=0.02)
+    (place,) = (kernel["in_trace"] for kernel in found["kernels"] if kernel["in_trace"])
+    assert place["calls"] == 1
+    assert place["step_us"] == 400
+
+
+@pytest.mark.parametrize(("severity", "code"), [("critical", 1), ("info", 1)])
+def test_a_kernels_finding_fails_the_command_when_asked(
+    profile: Path, severity: str, code: int
+) -> None:
+    """Of profiles alone, --fail-on looks at the kernels' findings."""
+    assert run(["diagnose", str(profile), "--fail-on", severity]) == code
+
+
+def test_healthy_kernels_fail_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing above info, so nothing minor; the report says so."""
+    path = tmp_path / "healthy.csv"
+    path.write_text(raw_page(HEALTHY), "utf-8")
+    assert run(["diagnose", str(path), "--fail-on", "minor"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Nothing was found that costs any of these 4 kernels time worth a cure.")
+
+
+def test_what_is_not_answered_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A page with the duration alone answers nothing, and says what to record."""
+    path = tmp_path / "few.csv"
+    units = (*("" for _ in LAUNCH), "ns")
+    page = rows([(*LAUNCH, "gpu__time_duration.sum"), units, (*launched(), "1000")])
+    path.write_text(page, "utf-8")
+    assert run(["diagnose", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "What the profile does not answer" in out
+    assert "do shared-memory accesses conflict in their banks? It needs" in out
+    assert "tailwave metrics --for sm-imbalance --for low-occupancy" in out.replace("\n", " ")
+
+
+def test_an_empty_page_is_unreadable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One sentence, and the exit code for unreadable input."""
+    path = tmp_path / "kernels.csv"
+    path.write_text(raw_page(())[:60], "utf-8")
+    assert run(["diagnose", str(path)]) == UNREADABLE
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1

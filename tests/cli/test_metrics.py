@@ -1,0 +1,144 @@
+"""``tailwave metrics`` as its users call it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tailwave.cli import run
+from tailwave.counters import catalogue
+from tailwave.counters.names import base
+from tailwave.errors import USAGE, UnavailableError
+from tailwave.kernel_rules import KERNEL_RULES, bank_conflict, fabric_crossing
+
+CODES = [rule.CODE for rule in KERNEL_RULES]
+ALL = frozenset(base(name) for rule in KERNEL_RULES for name in rule.METRICS)
+
+
+class Lists:
+    """A library that knows a chip with every counter, and one without a fabric."""
+
+    chips = staticmethod(lambda: ("gh100", "ad102"))
+
+    @staticmethod
+    def names(chip: str) -> frozenset[str]:
+        """Return the chip's counters."""
+        return ALL if chip == "gh100" else frozenset(n for n in ALL if "ltcfabric" not in n)
+
+
+@pytest.fixture(name="lists")
+def use_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a library in place."""
+    monkeypatch.setattr(catalogue, "Catalogue", Lists)
+
+
+@pytest.fixture(name="no_lists")
+def use_no_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take the library away."""
+
+    def refuse() -> Lists:
+        raise UnavailableError("no list is installed.")
+
+    monkeypatch.setattr(catalogue, "Catalogue", refuse)
+
+
+@pytest.mark.usefixtures("lists")
+def test_a_code_is_answered_with_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its counters, and the line to run; the duration is recorded with any."""
+    assert run(["metrics", "--for", "bank-conflict"]) == 0
+    out = capsys.readouterr().out
+    assert f"ncu --metrics gpu__time_duration.sum,{','.join(bank_conflict.METRICS)} -o" in out
+    assert "checked against the list of gh100" in out
+
+
+@pytest.mark.usefixtures("no_lists")
+def test_without_a_library_names_are_not_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    """The answer is the same, and the reason is given."""
+    assert run(["metrics", "--for", "bank-conflict"]) == 0
+    assert "Names were not checked: no list is installed." in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("lists")
+def test_without_a_question_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each, in the order of the rules, and one command for all."""
+    assert run(["metrics"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[: len(CODES)]] == CODES
+    assert sum(line.startswith("ncu ") for line in lines) == 1
+
+
+@pytest.mark.usefixtures("lists")
+@pytest.mark.parametrize(
+    ("words", "codes"),
+    [
+        (["barriers"], ["barrier-stall"]),
+        (["bank", "atomics"], ["bank-conflict", "atomic-contention"]),
+        (["Wave-Tail"], ["wave-tail"]),
+    ],
+)
+def test_words_find_their_questions(
+    words: list[str], codes: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Any question that speaks of one of the words."""
+    assert run(["metrics", "--json", *words]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [one["code"] for one in document["questions"]] == codes
+
+
+@pytest.mark.usefixtures("lists")
+def test_a_chip_without_a_fabric_has_no_such_question(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is recorded for what the chip cannot answer."""
+    assert run(["metrics", "--json", "--for", "fabric-crossing", "--chip", "ad102"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (one,) = document["questions"]
+    assert one["metrics"] == []
+    assert fabric_crossing.METRICS[0] in one["lacking"]
+    assert document["command"] is None
+
+
+@pytest.mark.usefixtures("lists")
+def test_an_invented_name_is_answered_with_real_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    """What was meant, why the name is none, and the line to record it."""
+    assert run(["metrics", "gpu__arbitration__requests"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("gpu__arbitration__requests exists on no chip: ")
+    assert "ncu --metrics gpu__time_duration.sum,lts__t_requests.sum," in out
+    assert CODES[0] not in out
+
+
+@pytest.mark.usefixtures("lists")
+def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    """One that exists, one that nearly does."""
+    assert run(["metrics", "sm__cycles_active.avg", "sm__cycle_active.avg"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:3] == [
+        "sm__cycles_active.avg exists.",
+        "sm__cycle_active.avg does not exist here. Near to it:",
+        "  sm__cycles_active",
+    ]
+
+
+@pytest.mark.usefixtures("no_lists")
+def test_a_name_cannot_be_checked_without_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither yes nor no."""
+    assert run(["metrics", "--json", "sm__cycles_active.avg"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["names"]
+    assert one["exists"] is None
+
+
+@pytest.mark.usefixtures("lists")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--for", "gremlins"], "'gremlins'"),
+        (["gremlins"], "'gremlins'"),
+        (["--chip", "zx81"], "gh100, ad102"),
+    ],
+)
+def test_what_is_not_known_is_a_usage_error(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One sentence that names what there is."""
+    assert run(["metrics", *arguments]) == USAGE
+    assert words in capsys.readouterr().err

@@ -1,0 +1,42 @@
+"""Names of counters against a list."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailwave.counters.meant import MEANT, meant_by
+from tailwave.counters.names import base, near, unknown
+
+KNOWN = frozenset({"sm__cycles_active", "sm__cycles_elapsed", "lts__t_sectors", "dram__bytes"})
+
+
+def test_a_name_is_looked_up_without_its_roll_up() -> None:
+    """.avg and .sum.per_second are said of any counter."""
+    assert base("dram__bytes.sum.per_second") == "dram__bytes"
+    assert unknown(["sm__cycles_active.avg", "sm__cycles.avg"], KNOWN) == ("sm__cycles.avg",)
+
+
+def test_properties_of_the_launch_need_no_counter() -> None:
+    """They are known on any chip."""
+    assert unknown(["launch__grid_size", "device__attribute_warp_size"], KNOWN) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "first"), [("sm__cycle_active", ("sm__cycles_active",)), ("nothing_at_all_alike", ())]
+)
+def test_near_names(name: str, first: tuple[str, ...]) -> None:
+    """The most alike first; none where nothing is."""
+    assert near(name, KNOWN)[:1] == first
+
+
+@pytest.mark.parametrize(
+    "name", ["sms__warps_active", "SMS__WARPS_ACTIVE.avg", "sms__warps_active.sum"]
+)
+def test_an_invented_name_is_answered_with_what_was_meant(name: str) -> None:
+    """With any roll-up, in any case."""
+    assert meant_by(name) == MEANT["sms__warps_active"]
+
+
+def test_other_names_are_left_alone() -> None:
+    """What exists is no invention."""
+    assert meant_by("sm__warps_active.avg") is None
