@@ -510,7 +510,7 @@ class Effect(msgspec.Struct, frozen=True):
 
     ``before`` and ``after`` are geometric means over the rounds, in ``unit``. ``change`` is after
     over before, less 1, so a time of which it is -0.5 is halved; ``low`` to ``high`` is its 95%
-    confidence interval, of all of a trial's candidates together. It is None of one round.
+    confidence interval, of all of a trial's candidates and looks together. It is None of one round.
     """
 
     quantile: Quantile
@@ -585,7 +585,8 @@ class Baseline(msgspec.Struct, frozen=True):
 class Trial(msgspec.Struct, frozen=True):
     """One trial of remedies on a program, whole.
 
-    ``metric`` says in words what was measured, in ``unit``; ``rounds`` how many were completed.
+    ``metric`` says in words what was measured, in ``unit``; ``rounds`` how many were completed:
+    fewer than were allowed where all was decided before.
     ``null`` is a second unchanged run in each round, treated as a remedy is: what is seen there is
     noise. ``cut_short`` is the sentence that says why the trial ended early, "" when it did not.
     """

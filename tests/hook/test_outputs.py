@@ -22,7 +22,13 @@ def described(value: object) -> Any:  # noqa: ANN401  a part of the report
 def test_a_number_is_its_own_value() -> None:
     """Its hash is that of its eight bytes."""
     expected = hashlib.sha256(struct.pack("<d", 2.5)).hexdigest()
-    assert described(2.5) == {"count": 1, "values": [2.5], "shape": [], "sha256": expected}
+    assert described(2.5) == {
+        "count": 1,
+        "values": [2.5],
+        "shape": [],
+        "dtype": "",
+        "sha256": expected,
+    }
 
 
 def test_nested_lists_and_dicts_are_flattened() -> None:
@@ -41,6 +47,7 @@ def test_an_array_is_copied_when_it_is_exposed() -> None:
         "count": 1,
         "values": [0, 1, 2, 3, 4, 5],
         "shape": [2, 3],
+        "dtype": "float32",
         "sha256": hashlib.sha256(raw).hexdigest(),
     }
 

@@ -209,6 +209,50 @@ def test_a_damaged_plan_is_reported_next_to_it(tmp_path: Path) -> None:
     assert here.run("pass").report["error"].startswith("the hook did not start: JSONDecodeError")
 
 
+NO_PLACES = ['""', '"1"', "1", "null", '"report"', '"../report"', "{}"]
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [f'{{"report": {place}, "actions": []}}' for place in NO_PLACES]
+    + [
+        f'{{"report": "HERE/report", "actions": [], "profile": {{"trace": {place}, '
+        '"after_steps": 1, "steps": 1, "after_seconds": 1, "seconds": 1}}'
+        for place in NO_PLACES
+    ],
+)
+def test_a_plan_whose_paths_are_not_absolute_is_damaged(tmp_path: Path, plan: str) -> None:
+    """Nothing may be written into the folder that the program works in."""
+    here = trial(tmp_path)
+    working = tmp_path / "working"
+    working.mkdir()
+    (tmp_path / "plan.json").write_text(plan.replace("HERE", str(tmp_path)), "utf-8")
+    moved = f"import os; os.chdir({str(working)!r})\n"
+    ran = here.run(moved + MARKED)
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    assert ran.report["error"].startswith("the hook did not start: ValueError: ")
+    assert ran.report["error"].endswith(" is no absolute path")
+    assert list(working.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "plan.json",
+        "program.py",
+        f"report-{ran.report['pid']}.json",
+        "working",
+    ]
+    assert list(tmp_path.parent.glob(f"*-{ran.report['pid']}.json")) == []
+
+
+@pytest.mark.parametrize("place", ["", "gone.json"])
+def test_a_missing_plan_beside_the_program_is_not_reported_there(
+    tmp_path: Path, place: str
+) -> None:
+    """The folder of a path that is not absolute is the one that the program works in."""
+    here = trial(tmp_path)
+    here.environment["TAILWAVE_TRIAL"] = place
+    ran = here.run(MARKED)
+    assert (ran.code, ran.out, ran.err, ran.reports) == (0, "", "", [])
+
+
 def test_a_report_that_cannot_be_written_leaves_the_program_as_it_is(tmp_path: Path) -> None:
     """No word of it on the program's own output, and no other exit code."""
     here = trial(tmp_path)

@@ -36,6 +36,7 @@ def test_tensors_are_outputs(tmp_path: Path) -> None:
         "with torch.no_grad(): x.zero_()\n"
         "tailwave.output('c', torch.tensor([1 + 2j]))\n"
         "tailwave.output('s', torch.tensor(2.5))\n"
+        "tailwave.output('b', torch.tensor([1.5], dtype=torch.bfloat16))\n"
         "with torch.inference_mode(): tailwave.output('i', torch.ones(2))\n"
     )
     outputs = run(tmp_path, source).report["outputs"]
@@ -44,6 +45,8 @@ def test_tensors_are_outputs(tmp_path: Path) -> None:
     assert outputs["c"]["values"] == [1, 2]
     assert (outputs["s"]["values"], outputs["s"]["shape"]) == ([2.5], [])
     assert outputs["i"]["values"] == [1, 1]
+    assert (outputs["b"]["values"], outputs["b"]["dtype"]) == ([1.5], "bfloat16")
+    assert outputs["c"]["dtype"] == "complex64"
 
 
 def test_workers_load_the_same_batches_in_the_same_order(tmp_path: Path) -> None:

@@ -43,7 +43,6 @@ def test_launch_bound_calls_for_graphs_compilation_and_a_fused_optimizer() -> No
     assert bounds(diagnosis(LAUNCH)) == {
         "cuda-graph": 0.5,
         "compile:reduce-overhead": 0.5,
-        "compile:default": 0.5,
         "fused-optimizer": 0.5,
     }
 
@@ -58,7 +57,6 @@ def test_candidates_stand_in_order_of_their_bound() -> None:
         ("allocator:expandable_segments:True", 0.3),
         ("allocator:cudaMallocAsync", 0.3),
         ("compile:reduce-overhead", 0.2),
-        ("compile:default", 0.2),
     ]
 
 
@@ -100,11 +98,11 @@ def test_what_can_bring_less_than_two_percent_is_dropped(share: float, *, kept: 
 
 
 def test_a_graph_is_dropped_where_the_gpu_is_busy_or_under_hami() -> None:
-    """Compilation without graphs stays."""
+    """So is compilation, whose graphs are no others."""
     found = finding("launch-bound", 0.05, "cuda-graph")
     assert "The GPU is busy for 95%" in dropped(diagnosis(found, busy_us=950.0))["cuda-graph"]
     under_hami = Setting(environment={}, hami=True)
-    assert list(bounds(diagnosis(LAUNCH), under_hami)) == ["compile:default", "fused-optimizer"]
+    assert list(bounds(diagnosis(LAUNCH), under_hami)) == ["fused-optimizer"]
     assert set(dropped(diagnosis(LAUNCH), under_hami)) == {"cuda-graph", "compile:reduce-overhead"}
 
 

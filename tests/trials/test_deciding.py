@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tailwave.model import Decision, Effect, Quantile
-from tailwave.trials.deciding import can_gain, judge
+from tailwave.trials.deciding import can_gain, error_of_look, judge
 
 
 def median(change: float, low: float, high: float) -> Effect:
@@ -37,7 +37,6 @@ FLAT = median(0.0, -0.01, 0.01)
         ((median(-0.1, -0.12, -0.08), tail(0.3, 0.2, 0.4)), Decision.NO_GAIN),
         ((median(0.1, 0.08, 0.12), tail(-0.3, -0.4, -0.2)), Decision.NO_GAIN),
         ((median(-0.1, -0.12, -0.08), tail(-0.3, -0.4, -0.2)), Decision.KEPT),
-        ((), Decision.NO_GAIN),
     ],
 )
 def test_decisions(effects: tuple[Effect, ...], decision: Decision) -> None:
@@ -71,6 +70,22 @@ def test_why_says_which_quantile() -> None:
     assert better.why == "The median is better beyond noise."
     odds = judge((median(-0.1, -0.12, -0.08), tail(0.3, 0.2, 0.4)), QUIET, higher_is_better=False)
     assert odds.why == "The median is better, but the 99th percentile is worse."
+
+
+def test_a_look_before_the_last_may_err_less() -> None:
+    """Of six rounds the looks after 3, 4 and 5 share 2.5%; that after the last has as much."""
+    assert [error_of_look(n, 6) for n in (3, 4, 5)] == [pytest.approx(0.025 / 3)] * 3
+    assert error_of_look(6, 6) == 0.025
+    assert error_of_look(3, 4) == error_of_look(4, 4) == 0.025
+    assert error_of_look(3, 3) == 0.05
+
+
+@pytest.mark.parametrize("rounds", [*range(3, 13), 100])
+def test_all_looks_together_err_in_one_trial_of_twenty(rounds: int) -> None:
+    """However many rounds there may be, a trial that ends after any of them holds for 95%."""
+    looks = [error_of_look(completed, rounds) for completed in range(3, rounds + 1)]
+    assert sum(looks) == pytest.approx(0.05)
+    assert min(looks) > 0
 
 
 def test_what_can_still_gain_stays_in_play() -> None:

@@ -47,7 +47,7 @@ def test_drift_cancels_in_the_rounds() -> None:
 
 
 def test_only_rounds_that_both_have_are_compared() -> None:
-    """A round that was cut short leaves one arm without its partner."""
+    """An arm that was dropped has fewer."""
     (effect,) = effects(
         rounds(10, 10, 10), {0: Figures(5, None, 1), 7: Figures(1, None, 1)}, "", 0.9
     )

@@ -17,12 +17,15 @@ def run(**outputs: dict[str, Any]) -> Run:
     return steps_run([], outputs)
 
 
-def value(*values: float | None, sha256: str = "", count: int = 1) -> dict[str, Any]:
+def value(
+    *values: float | None, sha256: str = "", count: int = 1, dtype: str = "float32"
+) -> dict[str, Any]:
     """Return an output as the hook reports it."""
     return {
         "count": count,
         "values": list(values),
         "shape": [len(values)],
+        "dtype": dtype,
         "sha256": sha256 or repr(values),
     }
 
@@ -62,6 +65,35 @@ def test_as_many_values_as_before() -> None:
     """A program that exposes an output once less has done something else."""
     found = compare(run(x=value(1.0, count=3)), run(x=value(1.0, count=2)))
     assert found.match is OutputMatch.DIFFER
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "now", "match"),
+    [
+        ("bfloat16", "bfloat16", 2.031, OutputMatch.CLOSE),
+        ("bfloat16", "bfloat16", 2.033, OutputMatch.DIFFER),
+        ("float16", "float16", 2.0015, OutputMatch.CLOSE),
+        ("float16", "float16", 2.003, OutputMatch.DIFFER),
+        ("", "", 2.003, OutputMatch.DIFFER),
+        # the program as it is says how exact its numbers are, not what has changed them
+        ("float32", "bfloat16", 2.003, OutputMatch.DIFFER),
+        ("bfloat16", "float32", 2.031, OutputMatch.CLOSE),
+    ],
+)
+def test_coarser_numbers_may_differ_by_more(
+    before: str, after: str, now: float, match: OutputMatch
+) -> None:
+    """Of bfloat16 it is 1.6% of the largest value, of any other type 0.1%."""
+    was = run(x=value(1.0, 2.0, dtype=before))
+    assert compare(was, run(x=value(1.0, now, dtype=after))).match is match
+
+
+def test_a_report_that_says_no_type() -> None:
+    """Its numbers are compared as those of Python."""
+    was, now = value(2.0), value(2.003)
+    for output in (was, now):
+        del output["dtype"]
+    assert compare(run(x=was), run(x=now)).match is OutputMatch.DIFFER
 
 
 def test_values_that_the_report_left_out() -> None:

@@ -66,7 +66,8 @@ _OPTIONS = (
         default=_ROUNDS,
         show_default=True,
         metavar="N",
-        help="Rounds at most; each runs the program as it is, again, and under each remedy.",
+        help="Rounds at most; each runs the program as it is, again, and under each remedy. From "
+        "the third on, a trial ends as soon as each remedy is decided on.",
     ),
     click.option(
         "--timeout",

@@ -48,8 +48,8 @@ class TrialProgress:
             self._say(f"will try {candidate.spec}: {_bound(candidate)}")
 
     def begin(self, what: str, done: int, total: int, left_s: float | None, /) -> None:
-        """Say which run begins, and about how long the trial will take from here."""
-        left = f", about {time(left_s * _US_PER_S)} left" if left_s is not None else ""
+        """Say which run begins, and how long the trial may take from here."""
+        left = f", {time(left_s * _US_PER_S)} left at most" if left_s is not None else ""
         self._bar.update(self._task, description=f"{what}{left}", completed=done, total=total)
 
     def _say(self, line: str) -> None:

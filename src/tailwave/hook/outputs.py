@@ -106,6 +106,7 @@ def _described(kept: _Kept) -> dict[str, object]:
         "count": kept.times,
         "values": [value if math.isfinite(value) else None for value in values],
         "shape": list(kept.shape),
+        "dtype": str(getattr(kept.value, "dtype", "")).rpartition(".")[2],
         "sha256": hashlib.sha256(raw).hexdigest(),
     }
 

@@ -41,16 +41,23 @@ def read(path: Path) -> Plan:
     raw = json.loads(path.read_text("utf-8"))
     try:
         actions = tuple(Action(a["name"], a.get("parameters") or {}) for a in raw["actions"])
-        return Plan(str(raw["report"]), actions, _profile(raw.get("profile")))
+        return Plan(_absolute(raw["report"]), actions, _profile(raw.get("profile")))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} is no plan: {type(error).__name__} {error}") from error
+
+
+def _absolute(place: object) -> str:
+    """Return a path to write to, which must not depend on the folder that the program works in."""
+    if not isinstance(place, str) or not Path(place).is_absolute():
+        raise ValueError(f"{place!r} is no absolute path")
+    return place
 
 
 def _profile(raw: Mapping[str, object] | None) -> Profile | None:
     if raw is None:
         return None
     return Profile(
-        trace=Path(str(raw["trace"])),
+        trace=Path(_absolute(raw["trace"])),
         after_steps=int(str(raw["after_steps"])),
         steps=int(str(raw["steps"])),
         after_seconds=float(str(raw["after_seconds"])),

@@ -44,8 +44,8 @@ _MODES = ("default", _GRAPHS)
 
 
 def parameters(_: Setting) -> tuple[str, ...]:
-    """Both; the one with graphs first."""
-    return (_GRAPHS, "default")
+    """The mode with graphs alone: each costs a run a minute, and the other can be named."""
+    return (_GRAPHS,)
 
 
 def change(parameter: str, _: Setting) -> Change:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from tailwave.model import Baseline, Decision, Effect, Outcome, OutputMatch, Quantile, Restored
+from tailwave.model import Baseline, Decision, Outcome, OutputMatch, Quantile, Restored
 from tailwave.remedies.choose import Dropped
 from tailwave.trials.arm import Arm
-from tailwave.trials.deciding import Judged, judge
+from tailwave.trials.deciding import Judged
 from tailwave.trials.effects import ERROR, agreement, effects
 from tailwave.trials.rounds import Rounds
 
@@ -15,11 +15,6 @@ _DRIFTED: Final = (
     "It looked better, but the machine drifted: the unchanged program, run again at the end, is "
     "not what it was. Try again when nothing else runs here."
 )
-
-
-def null_effects(rounds: Rounds) -> tuple[Effect, ...]:
-    """Return what the null control shows: noise, with its own 95% interval."""
-    return effects(rounds.as_it_is.figures, rounds.null.figures, rounds.metric.unit, 1 - ERROR)
 
 
 def restored(rounds: Rounds) -> Restored | None:
@@ -44,8 +39,7 @@ def baseline(rounds: Rounds) -> Baseline | None:
 
 def outcomes(rounds: Rounds) -> tuple[Outcome, ...]:
     """Return what became of each candidate that was tried, the kept ones first."""
-    shown = {arm.name: _effects(rounds, arm) for arm in rounds.tried}
-    found = [_outcome(rounds, arm, shown[arm.name]) for arm in rounds.tried]
+    found = [_outcome(rounds, arm) for arm in rounds.tried]
     return tuple(sorted(found, key=_rank))
 
 
@@ -66,16 +60,9 @@ def _rank(outcome: Outcome) -> tuple[int, float]:
     return list(Decision).index(outcome.decision), gain
 
 
-def _effects(rounds: Rounds, arm: Arm) -> tuple[Effect, ...]:
-    """Return an arm's effects, each interval so wide that 95% holds for all of the trial's."""
-    tails = any(figures.tail is not None for figures in rounds.as_it_is.figures.values())
-    looked_at = len(rounds.tried) * (2 if tails else 1)
-    return effects(rounds.as_it_is.figures, arm.figures, rounds.metric.unit, 1 - ERROR / looked_at)
-
-
-def _outcome(rounds: Rounds, arm: Arm, shown: tuple[Effect, ...]) -> Outcome:
+def _outcome(rounds: Rounds, arm: Arm) -> Outcome:
     assert arm.candidate is not None  # noqa: S101 - so it is of every arm that is tried
-    decision, why = _decided(rounds, arm, shown)
+    decision, why = _decided(rounds, arm)
     match, detail = arm.match
     if match is OutputMatch.DIFFER and rounds.null.outputs_differ:
         match, detail = OutputMatch.NOT_COMPARABLE, rounds.null.match.detail
@@ -85,7 +72,7 @@ def _outcome(rounds: Rounds, arm: Arm, shown: tuple[Effect, ...]) -> Outcome:
         label=arm.candidate.label,
         decision=decision,
         why=why,
-        effects=shown,
+        effects=rounds.effects_of(arm),
         rounds=len(arm.figures),
         bound=arm.candidate.bound,
         seen=arm.seen.works,
@@ -96,14 +83,14 @@ def _outcome(rounds: Rounds, arm: Arm, shown: tuple[Effect, ...]) -> Outcome:
     )
 
 
-def _decided(rounds: Rounds, arm: Arm, shown: tuple[Effect, ...]) -> Judged:
+def _decided(rounds: Rounds, arm: Arm) -> Judged:
     if arm.broken:
         return Judged(Decision.HARMFUL, arm.over)
     if arm.idle:
         return Judged(Decision.NOT_APPLICABLE, arm.over)
     if arm.outputs_differ and not rounds.null.outputs_differ:
         return Judged(Decision.HARMFUL, arm.over)
-    judged = judge(shown, null_effects(rounds), higher_is_better=rounds.metric.higher_is_better)
+    judged = rounds.judged(arm)
     if judged.decision is Decision.KEPT:
         return _confirmed(rounds, judged)
     if judged.decision is Decision.NO_GAIN and arm.over:

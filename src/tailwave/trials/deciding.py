@@ -5,6 +5,11 @@ A trial's candidates are judged together: with ``m`` intervals looked at, each h
 however many remedies are tried. Beyond that a change must be greater than what the null control
 shows and than 2%: what two builds of one program differ by through memory placement alone is no
 gain (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", 2009).
+
+A trial ends early once all is decided. Whoever looks after every round is wrong more often, so the
+looks share the error: half of it is the last round's, the others have the other half between them
+(alpha spending: Lan and DeMets, "Discrete sequential boundaries for clinical trials", 1983). The
+sum over the looks holds whenever a trial ends.
 """
 
 from __future__ import annotations
@@ -15,9 +20,10 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from tailwave.model import Decision, Effect, Quantile
-from tailwave.trials.effects import Reach, cost
+from tailwave.trials.effects import ERROR, Reach, cost
 
 LEAST_GAIN: Final = 0.02
+LEAST_ROUNDS: Final = 3  # before anything is decided: two runs have hardly a spread
 _LEAST: Final = -math.log1p(-LEAST_GAIN)
 _NAMES: Final = {Quantile.MEDIAN: "the median", Quantile.TAIL: "the 99th percentile"}
 
@@ -36,7 +42,7 @@ class Judged(NamedTuple):
 
 
 def judge(effects: Sequence[Effect], null: Sequence[Effect], *, higher_is_better: bool) -> Judged:
-    """Decide by the intervals of a candidate and of the null control."""
+    """Decide by the intervals of a candidate, on the median at least, and of the null control."""
     noise = {
         effect.quantile: _noise(cost(effect, higher_is_better=higher_is_better)) for effect in null
     }
@@ -46,9 +52,18 @@ def judge(effects: Sequence[Effect], null: Sequence[Effect], *, higher_is_better
         )
         for effect in effects
     }
-    if signs.get(Quantile.MEDIAN) is None:
-        return Judged(Decision.NO_GAIN, "It was not measured.")
     return _judged(signs, noise)
+
+
+def error_of_look(completed: int, rounds: int) -> float:
+    """Return the error that a trial may make by looking after so many of at most ``rounds``.
+
+    The looks are those from LEAST_ROUNDS on, and their errors sum up to ERROR.
+    """
+    before_last = rounds - LEAST_ROUNDS
+    if before_last <= 0:
+        return ERROR
+    return ERROR / 2 if completed >= rounds else ERROR / 2 / before_last
 
 
 def can_gain(effects: Sequence[Effect], *, higher_is_better: bool) -> bool:

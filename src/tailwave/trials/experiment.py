@@ -3,8 +3,8 @@
 The order of things is the method. The program runs once as it is, which warms the machine's
 caches, is profiled and counts as nothing; what may be gained is said before anything is applied;
 every round runs the program as it is, the null control and each candidate still in play; a
-candidate that can no longer gain is dropped; in the end the program runs as it is again, and must
-be what it was.
+candidate that can no longer gain is dropped; the rounds are over once each of the others is decided
+on; in the end the program runs as it is again, and must be what it was.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _with_rounds(trial: Trial, rounds: Rounds) -> Trial:
         trial,
         rounds=rounds.completed,
         baseline=concluding.baseline(rounds),
-        null=concluding.null_effects(rounds),
+        null=rounds.null_effects(),
         restored=concluding.restored(rounds),
         outcomes=(*concluding.outcomes(rounds), *trial.outcomes),
     )

@@ -11,9 +11,11 @@ from tailwave.figures import percent
 from tailwave.model import Floats, OutputMatch
 from tailwave.trials.run import Output, Run
 
-# Of an output's largest magnitude. It is the relative tolerance that torch.testing.assert_close
-# has for half precision: what reordered sums in mixed precision differ by stays below.
+# Of an output's largest magnitude: the relative tolerances of torch.testing.assert_close for half
+# precision, below which stays what reordered sums in mixed precision differ by, and for bfloat16,
+# whose numbers have three bits less.
 TOLERANCE: Final = 1e-3
+_COARSER: Final = {"bfloat16": 1.6e-2}
 _MILDEST_FIRST: Final = (
     OutputMatch.NOT_EXPOSED,
     OutputMatch.EQUAL,
@@ -67,10 +69,11 @@ def _compared(name: str, was: Output | None, now: Output | None) -> Match:
         )
     if was.sha256 == now.sha256 and was.sha256:
         return Match(OutputMatch.EQUAL)
-    return _by_value(name, _numbers(was), _numbers(now))
+    tolerance = _COARSER.get(was.dtype, TOLERANCE)
+    return _by_value(name, _numbers(was), _numbers(now), tolerance)
 
 
-def _by_value(name: str, was: Floats, now: Floats) -> Match:
+def _by_value(name: str, was: Floats, now: Floats, tolerance: float) -> Match:
     if was.shape != now.shape or not np.array_equal(np.isfinite(was), np.isfinite(now)):
         return Match(OutputMatch.DIFFER, f"{name} has other values that are no numbers")
     known = np.isfinite(was)
@@ -78,7 +81,7 @@ def _by_value(name: str, was: Floats, now: Floats) -> Match:
     apart = float(np.abs(was[known] - now[known]).max(initial=0.0))
     by = f"{percent(apart / scale)} of its largest value" if scale else f"{apart:g}"
     detail = f"{name} differs by {by}"
-    if apart <= TOLERANCE * scale:
+    if apart <= tolerance * scale:
         return Match(OutputMatch.CLOSE, detail)
     return Match(OutputMatch.DIFFER, detail)
 

@@ -6,16 +6,23 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from tailwave.errors import UnavailableError, UnreadableInputError
+from tailwave.model import Decision, Effect
 from tailwave.remedies.choose import Choice
 from tailwave.trials import outputs
 from tailwave.trials.arm import AS_IT_IS, NULL, Arm, order
-from tailwave.trials.deciding import LEAST_GAIN, can_gain
+from tailwave.trials.deciding import (
+    LEAST_GAIN,
+    LEAST_ROUNDS,
+    Judged,
+    can_gain,
+    error_of_look,
+    judge,
+)
 from tailwave.trials.effects import ERROR, agreement, effects
-from tailwave.trials.metric import figures
+from tailwave.trials.metric import Figures, figures
 from tailwave.trials.preparing import UNCHANGED, Prepared, Wanted
 from tailwave.trials.run import Run, Runner, why_failed
 
-LEAST_ROUNDS: Final = 3  # before a candidate may be dropped: two runs have hardly a spread
 _RESTORED: Final = "as it is, once more"
 
 
@@ -26,7 +33,7 @@ class Observer(Protocol):
         """Hear which candidates will be tried, and what each can bring at most."""
 
     def begin(self, what: str, done: int, total: int, left_s: float | None, /) -> None:
-        """Hear that a run begins: how many are done of how many, and what time is left (s)."""
+        """Hear that a run begins: how many are done, of how many at most, and the time left (s)."""
 
 
 class Rounds:
@@ -52,32 +59,66 @@ class Rounds:
         self._seconds = [prepared.seconds]
 
     def run(self, watch: Callable[[], str]) -> None:
-        """Run all rounds, and the program as it is once more.
+        """Run rounds until all is decided or none is left, and the program as it is once more.
 
         ``watch`` is asked after each run what speaks against going on, "" for nothing.
         """
-        while self.completed < self._wanted.rounds and self._in_play() and not self.cut_short:
+        while self._goes_on() and not self.cut_short:
             self._round(watch)
         if self.completed and not self.cut_short:
             self._restore()
+
+    def effects_of(self, arm: Arm) -> tuple[Effect, ...]:
+        """Return an arm's effects, each interval so wide that 95% holds for all of the trial's.
+
+        That is, for every candidate and quantile whenever it was looked at: one that was dropped
+        was looked at for the last time then, not at the end of the trial.
+        """
+        tails = any(figures.tail is not None for figures in self.as_it_is.figures.values())
+        looked_at = len(self.tried) * (2 if tails else 1)
+        error = error_of_look(len(arm.figures), self._wanted.rounds) / looked_at
+        return effects(self.as_it_is.figures, arm.figures, self.metric.unit, 1 - error)
+
+    def null_effects(self) -> tuple[Effect, ...]:
+        """Return what the null control shows: noise, with its own 95% interval."""
+        return effects(self.as_it_is.figures, self.null.figures, self.metric.unit, 1 - ERROR)
+
+    def judged(self, arm: Arm) -> Judged:
+        """Decide on an arm by its effects alone, as far as that can be done after its rounds."""
+        if len(arm.figures) < LEAST_ROUNDS:
+            return Judged(Decision.NO_GAIN, f"Before {LEAST_ROUNDS} rounds nothing is decided.")
+        higher = self.metric.higher_is_better
+        return judge(self.effects_of(arm), self.null_effects(), higher_is_better=higher)
+
+    def _goes_on(self) -> bool:
+        """Tell whether a round is left, and a candidate in play is neither kept nor harmful yet."""
+        undecided = (self.judged(arm).decision is Decision.NO_GAIN for arm in self._in_play())
+        return self.completed < self._wanted.rounds and any(undecided)
 
     def _in_play(self) -> list[Arm]:
         return [arm for arm in self.tried if not arm.over]
 
     def _round(self, watch: Callable[[], str]) -> None:
-        """Run every arm in play once; a round that is not complete counts as none."""
+        """Run every arm in play once; a round that is not complete counts as none.
+
+        What ended it may have disturbed the runs before, too.
+        """
         arms = order([self.as_it_is, self.null, *self._in_play()], self.completed)
         runs: dict[str, Run] = {}
+        measured: dict[str, Figures] = {}
         for place, arm in enumerate(arms):
             try:
                 runs[arm.name] = self._run(arm, place, len(arms))
             except UnavailableError as error:
                 self._leave_out(arm, error)
             else:
-                self._take_in(arm, runs[arm.name])
+                measured |= self._take_in(arm, runs[arm.name])
             self.cut_short = self.cut_short or watch()
             if self.cut_short:
                 return
+        for arm in arms:
+            if arm.name in measured:
+                arm.figures[self.completed] = measured[arm.name]
         self._compare_outputs(arms, runs)
         self.completed += 1
         self._drop()
@@ -94,12 +135,13 @@ class Rounds:
     def _left_s(self, runs: int) -> float:
         return runs * sum(self._seconds) / len(self._seconds)
 
-    def _take_in(self, arm: Arm, run: Run) -> None:
-        """Keep what a run has shown. A program that fails unchanged ends the trial."""
+    def _take_in(self, arm: Arm, run: Run) -> dict[str, Figures]:
+        """Return what a run measured, by its arm. A program that fails unchanged ends the trial."""
+        measured: dict[str, Figures] = {}
         problem = why_failed(run, self._wanted.timeout) if run.failed else ""
         if not problem:
             try:
-                arm.figures[self.completed] = figures(self.metric, run)
+                measured[arm.name] = figures(self.metric, run)
             except UnreadableInputError as error:
                 problem = str(error)
         if problem and arm.candidate is None:
@@ -112,6 +154,7 @@ class Rounds:
             arm.seen = arm.candidate.seen(run.reports)
             if arm.seen.works is False:
                 arm.over, arm.idle = f"It did not take hold: {arm.seen.sentence}", True
+        return measured
 
     def _leave_out(self, arm: Arm, error: UnavailableError) -> None:
         """Go on without an arm that could not be run; without the unchanged ones there is none."""

@@ -19,11 +19,15 @@ class Steps(msgspec.Struct, frozen=True):
 
 
 class Output(msgspec.Struct, frozen=True):
-    """A value that a process exposed: how often, its shape, a hash of all and some of its parts."""
+    """A value that a process exposed: how often, its shape, a hash of all and some of its parts.
+
+    ``dtype`` is the type of its numbers ("bfloat16"), "" for those of Python.
+    """
 
     count: int = 1
     values: tuple[float | None, ...] = ()
     shape: tuple[int, ...] = ()
+    dtype: str = ""
     sha256: str = ""
 
 

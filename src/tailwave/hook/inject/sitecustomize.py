@@ -48,10 +48,13 @@ def start(plan: str, module: str) -> None:
 
 def complain(plan: Path, why: str) -> None:
     """Write a report that holds nothing but the reason, next to the plan if the plan is damaged."""
+    if not plan.is_absolute():
+        return  # next to it is wherever the program works
     prefix = plan.parent / "report"
-    # The plan itself may be what is wrong. An absolute path takes the place of the folder's.
+    # The plan itself may be what is wrong, and no other path than an absolute one is a report's.
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-        prefix = plan.parent / json.loads(plan.read_text("utf-8"))["report"]
+        told = Path(json.loads(plan.read_text("utf-8"))["report"])
+        prefix = told if told.is_absolute() else prefix
     try:
         report = json.dumps({"pid": os.getpid(), "main": True, "error": why})
         Path(f"{prefix}-{os.getpid()}.json").write_text(report, "utf-8")
