@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, count
-from tailwave.kernel_rules.view import ELAPSED, Kernel, MissingCounterError
+from tailwave.kernel_rules.view import Kernel, MissingCounterError
 from tailwave.model import Evidence
 
 CODE = "bank-conflict"
@@ -46,8 +46,7 @@ def find(kernel: Kernel) -> Cause | None:
     if excess <= 0 or wavefronts <= 0:
         return None
     lost = excess / kernel.sms
-    elapsed = kernel.need(*ELAPSED)
-    share = min(lost / elapsed, 1.0)
+    share = min(lost / kernel.elapsed, 1.0)
     ways = wavefronts / max(wavefronts - excess, 1.0)
     claim = (
         f"Bank conflicts make shared-memory accesses take {ways:.3g} times the wavefronts that "

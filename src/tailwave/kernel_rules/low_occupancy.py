@@ -122,6 +122,6 @@ def _most(kernel: Kernel, fit: float) -> float:
     if told is not None:
         return min(told / 100, 1.0)
     threads, held = kernel.threads, kernel.need(_HELD) * _SCHEDULERS
-    if threads is None:
-        raise MissingCounterError(("launch__block_size",))
+    if threads is None or held <= 0:
+        raise MissingCounterError(("launch__block_size", _HELD))
     return min(fit * -(-threads // LANES) / held, 1.0)

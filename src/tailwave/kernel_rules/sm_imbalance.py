@@ -30,7 +30,10 @@ TITLE = "A few SMs work while the others have run out"
 QUESTION = "is the work spread evenly over the SMs?"
 METRICS = (ACTIVE_MEAN, ACTIVE_MOST, "sm__cycles_active.min", "sm__cycles_elapsed.max")
 THEIRS = (("WorkloadImbalance", "SMs"),)
-DIFFERS = "ncu does not take off what the grid's size explains"
+DIFFERS = (
+    "ncu does not take off what the grid's size explains, and scales its estimate by how long the "
+    "average SM worked"
+)
 
 
 def find(kernel: Kernel) -> Cause | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause
-from tailwave.kernel_rules.view import ACTIVE_MOST, ELAPSED, GRID, SMS, Kernel
+from tailwave.kernel_rules.view import ACTIVE_MOST, GRID, SMS, Kernel
 from tailwave.model import Evidence
 
 CODE = "small-grid"
@@ -24,7 +24,7 @@ def find(kernel: Kernel) -> Cause | None:
     ctas, sms = kernel.ctas, kernel.sms
     if ctas >= sms:
         return None
-    worked = min(kernel.need(ACTIVE_MOST) / kernel.need(*ELAPSED), 1.0)
+    worked = min(kernel.need(ACTIVE_MOST) / kernel.elapsed, 1.0)
     share = (1.0 - ctas / sms) * worked
     claim = (
         f"{ctas:,.0f} CTAs run on {sms:.0f} SMs, so {sms - ctas:.0f} SMs have nothing to do: at "

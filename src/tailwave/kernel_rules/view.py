@@ -82,10 +82,15 @@ class Kernel:
         return sum(values) if values else None
 
     @property
+    def elapsed(self) -> float:
+        """The kernel's cycles from its start to its end."""
+        return self._positive(self.need(*ELAPSED), ELAPSED)
+
+    @property
     def sms(self) -> float:
         """How many SMs the launch could use: the device's, unless in a green context."""
         value = self.get(SMS)
-        if value is not None:
+        if value:
             return value
         device = self.profile.device
         if device is None or not device.sm_count or self.get("launch__uses_green_context"):
@@ -98,8 +103,8 @@ class Kernel:
         if self.profile.grid is not None:
             x, y, z = self.profile.grid
             self._note(GRID)
-            return float(x * y * z)
-        return self.need(GRID)
+            return self._positive(float(x * y * z), (GRID,))
+        return self._positive(self.need(GRID), (GRID,))
 
     @property
     def threads(self) -> float | None:
@@ -127,7 +132,7 @@ class Kernel:
     @property
     def working(self) -> float:
         """The part of the kernel's time in which the average SM had a warp."""
-        return min(self.need(ACTIVE_MEAN) / self.need(*ELAPSED), 1.0)
+        return min(self.need(ACTIVE_MEAN) / self.elapsed, 1.0)
 
     @property
     def unevenness(self) -> float:
@@ -135,7 +140,7 @@ class Kernel:
         mean, most = self.need(ACTIVE_MEAN), self.need(ACTIVE_MOST)
         if most <= 0:
             return 0.0
-        return max(most - mean, 0.0) / max(self.need(*ELAPSED), most)
+        return max(most - mean, 0.0) / max(self.elapsed, most)
 
     @property
     def rounding(self) -> float:
@@ -145,7 +150,7 @@ class Kernel:
         """
         each = self.ctas / self.sms
         whole = -(-self.ctas // self.sms)
-        return 1.0 - each / whole if whole else 0.0
+        return 1.0 - each / whole
 
     @property
     def issuing(self) -> float:
@@ -203,6 +208,13 @@ class Kernel:
     def _note(self, name: str) -> None:
         if name and name not in self.used:
             self.used.append(name)
+
+    @staticmethod
+    def _positive(value: float, names: tuple[str, ...]) -> float:
+        """Return a value that something is divided by; one that is not positive is missing."""
+        if value <= 0:
+            raise MissingCounterError(names)
+        return value
 
     @staticmethod
     def _or_none(ask: Callable[[], float]) -> float:

@@ -1,0 +1,88 @@
+"""All rules over one profile, whatever is in it."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from tailwave.kernel_rules import KERNEL_RULES
+from tailwave.kernel_rules.diagnose import diagnose_kernels, diagnose_launches
+from tailwave.model import Counter, KernelProfile, RuleKind, RuleResult
+from tests.kernel_rules.profiles import kept, made
+
+PLANTED = kept("planted_faults")
+CODES = [rule.CODE for rule in KERNEL_RULES]
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, 1e-30, 1.0, 1e30])
+@pytest.mark.parametrize("number", [0, 4, 15])
+def test_no_figure_is_a_fault_of_ours(value: float, number: int) -> None:
+    """Counters that are all 0, negative or huge: shares stay shares, and nothing is raised."""
+    profile = PLANTED[number]
+    counters = {name: replace(one, value=value) for name, one in profile.counters.items()}
+    stalls = {reason: replace(one, value=value) for reason, one in profile.stalls.items()}
+    diagnosis = diagnose_launches([replace(profile, counters=counters, stalls=stalls)])
+    assert all(0 < finding.share <= 1 for finding in diagnosis.findings)
+
+
+@pytest.mark.parametrize("number", [0, 4, 15])
+def test_each_counter_may_be_missing(number: int) -> None:
+    """Without any one counter, the rules that need it are silent and the others as before."""
+    profile = PLANTED[number]
+    whole = diagnose_launches([profile])
+    for name in profile.counters:
+        counters = {other: one for other, one in profile.counters.items() if other != name}
+        part = diagnose_launches([replace(profile, counters=counters)])
+        lost = {one.code for one in part.unanswered}
+        assert {f.code for f in whole.findings if name not in f.metrics} - lost <= {
+            f.code for f in part.findings
+        }
+
+
+def test_a_profile_without_counters_answers_nothing() -> None:
+    """Every question is listed, but for those that the launch's shape settles."""
+    bare = KernelProfile(name="k()", launch=0)
+    diagnosis = diagnose_launches([bare])
+    assert diagnosis.findings == ()
+    assert [one.code for one in diagnosis.unanswered] == CODES
+    assert diagnosis.duration_us is None
+    assert diagnosis.bound.startswith("What limits it is not in the profile")
+
+
+def test_a_counter_without_a_value_is_missing() -> None:
+    """What the profiler could not collect is no 0."""
+    profile = made({"sm__cycles_active.max": None})
+    without = {**profile.counters, "sm__cycles_active.max": Counter(None, "cycle", "not collected")}
+    unanswered = diagnose_launches([replace(profile, counters=without)]).unanswered
+    assert "sm-imbalance" in {one.code for one in unanswered}
+
+
+def test_launches_of_one_shape_are_one_kernel() -> None:
+    """Of three launches the one of median duration is shown; another grid is another kernel."""
+    three = [made({"gpu__time_duration.sum": ns}) for ns in (3000.0, 1000.0, 2000.0)]
+    other = made({"gpu__time_duration.sum": 9000.0}, grid=(8, 1, 1))
+    kernels = diagnose_kernels([*three, other])
+    assert [(kernel.launches, kernel.duration_us) for kernel in kernels] == [(1, 9), (3, 2)]
+
+
+@pytest.mark.parametrize(("speedup", "disputed"), [(9.9, False), (10.0, True)])
+def test_small_estimates_are_not_disputed(speedup: float, *, disputed: bool) -> None:
+    """From 10% of the kernel on, what ncu expects and is not found is worth a sentence."""
+    rule = RuleResult(
+        "LaunchConfiguration",
+        RuleKind.OPTIMIZATION,
+        "",
+        "Tail Effect",
+        speedup=speedup,
+        scope="global",
+    )
+    diagnosis = diagnose_launches([replace(made(), rules=(rule,))])
+    assert bool(diagnosis.disputed) is disputed
+
+
+def test_an_estimate_of_a_unit_is_not_of_the_kernel() -> None:
+    """A local estimate is not held against what a kernel loses."""
+    rule = RuleResult(
+        "LaunchConfiguration", RuleKind.OPTIMIZATION, "", "Tail Effect", speedup=90.0, scope="local"
+    )
+    assert diagnose_launches([replace(made(), rules=(rule,))]).disputed == ()
