@@ -8,7 +8,8 @@ Every figure comes from a fresh process, forked before CUDA is up and brought un
 ``tailwave record`` does it. The ways take turns, in an order that is turned round each round, and
 each is compared with the plain process of its own round. A step ends with a synchronize. "kernels
 alone" is CUPTI's recording of kernels and nothing else, for what no recorder that times kernels
-through CUPTI can do without. Where nsys runs, it runs this file with ``--plain``.
+through CUPTI can do without; "kernels and launches" adds the calls that launch, switched on alone,
+which saves CUPTI the others. Where nsys runs, it runs this file with ``--plain``.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from torch import nn
 
 from benchmarks.provenance import provenance
 from tailwave.hook.recording import library, start
-from tailwave.hook.recording.cupti import KINDS, Cupti
+from tailwave.hook.recording.cupti import DRIVER, KINDS, RUNTIME, Cupti
 from tailwave.hook.recording.spool import Spool
 
 WARM, TIMED = 15, 40
@@ -126,6 +127,19 @@ def kernels_alone(folder: Path) -> dict[str, float]:
     return measured()
 
 
+def chosen_calls(folder: Path) -> dict[str, float]:
+    """Time it while CUPTI records kernels, and calls that are switched on one by one."""
+    spool, cupti = Spool(folder / "calls.records", lambda _: None), Cupti(library.find())
+    cupti.hand_buffers(spool.give, spool.take)
+    cupti.enable(KINDS["kernel"])
+    for domain in (RUNTIME, DRIVER):
+        for number, name in cupti.calls(domain).items():
+            if "Launch" in name:
+                cupti.switch_call(domain, number, on=True)
+    spool.start()
+    return measured()
+
+
 def kineto(folder: Path) -> dict[str, float]:
     """Time it under torch.profiler."""
     del folder
@@ -139,6 +153,7 @@ WAYS: dict[str, Callable[[Path], dict[str, float]]] = {
     "plain": plain,
     "record": record,
     "kernels alone": kernels_alone,
+    "kernels and launches": chosen_calls,
     "kineto": kineto,
 }
 

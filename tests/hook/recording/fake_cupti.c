@@ -1,7 +1,8 @@
 /* A CUPTI that records a GPU which is not there: built by the tests, loaded by the hook.
 
-   Each call of fake_launch is one launch: a driver's call, and a kernel of 1 us, 2 us after it;
-   fake_range is one NVTX range. The records have the sizes and offsets of CUPTI 13.0. */
+   Each call of fake_launch is one launch: two of the driver's calls, of which the first only asks
+   for the context, and a kernel of 1 us, 2 us after them; fake_range is one NVTX range. The records
+   have the sizes and offsets of CUPTI 13.0. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static uint8_t *buffer;
 static size_t size, used;
 static uint64_t now = 1000000;
 static uint32_t correlation;
-static uint8_t kinds[64], calls[64];
+static uint8_t kinds[64], silent[64];
 static const char *KERNEL = "_Z4fakePfi", *RANGE = "epoch";
 
 static const size_t SIZES[64] = {[1] = 96, [2] = 88, [4] = 40, [10] = 216,
@@ -30,7 +31,7 @@ static void hand_over(void) {
 static uint8_t *record(uint32_t kind) {
   size_t most;
   static uint8_t nowhere[256];
-  if (!kinds[kind] && kind != 4) return nowhere;
+  if (!kinds[kind]) return nowhere;
   if (buffer && used + SIZES[kind] > size) hand_over();
   if (!buffer) request(&buffer, &size, &most);
   uint8_t *at = buffer + used;
@@ -43,17 +44,21 @@ static uint8_t *record(uint32_t kind) {
 static void put32(uint8_t *at, size_t offset, uint32_t value) { memcpy(at + offset, &value, 4); }
 static void put64(uint8_t *at, size_t offset, uint64_t value) { memcpy(at + offset, &value, 8); }
 
+static void call(uint32_t number) {
+  if (!kinds[4] || silent[number]) return;
+  uint8_t *call = record(4);
+  put32(call, 4, number);
+  put64(call, 8, now);
+  put64(call, 16, now + 500);
+  put32(call, 24, 1);
+  put32(call, 28, 77);
+  put32(call, 32, correlation);
+}
+
 void fake_launch(void) {
   correlation++;
-  if (calls[7]) {
-    uint8_t *call = record(4);
-    put32(call, 4, 7);
-    put64(call, 8, now);
-    put64(call, 16, now + 500);
-    put32(call, 24, 1);
-    put32(call, 28, 77);
-    put32(call, 32, correlation);
-  }
+  call(6);
+  call(7);
   uint8_t *kernel = record(10);
   kernel[6] = 24;
   put64(kernel, 16, now + 2000);
@@ -93,7 +98,7 @@ int cuptiActivityEnable(int kind) {
   kinds[kind] = 1;
   return 0;
 }
-int cuptiActivityEnableDriverApi(uint32_t number, uint8_t on) { calls[number] = on; return 0; }
+int cuptiActivityEnableDriverApi(uint32_t number, uint8_t on) { silent[number] = !on; return 0; }
 int cuptiActivityFlushPeriod(uint32_t each) { (void)each; return 0; }
 int cuptiActivityFlushAll(uint32_t flag) { (void)flag; hand_over(); return 0; }
 int cuptiActivityGetNumDroppedRecords(void *c, uint32_t s, size_t *n) { (void)c; (void)s; *n = 0; return 0; }

@@ -104,6 +104,20 @@ def test_the_end_of_a_program_is_passed_on(here: Machine, ending: str, code: int
     assert len(timeline.gpu) == 1
 
 
+def test_what_follows_a_request_to_end_is_recorded_too(here: Machine) -> None:
+    """A program may have a handler of its own, and work on."""
+    source = """
+import signal
+signal.signal(signal.SIGTERM, lambda number, frame: None)
+fake.fake_launch()
+os.kill(os.getpid(), signal.SIGTERM)
+fake.fake_launch()
+"""
+    ran = here.run("record", "--", *here.program(source))
+    assert ran.returncode == 0
+    assert "2 pieces of GPU work" in ran.stderr
+
+
 def test_a_killed_program_leaves_what_was_written(here: Machine) -> None:
     """Buffers that came back before a SIGKILL are read, and a note says that the end is missing."""
     source = """

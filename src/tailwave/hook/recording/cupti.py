@@ -90,10 +90,14 @@ class Cupti:
         """Record a kind of activity."""
         self._call("cuptiActivityEnable", kind)
 
-    def enable_call(self, domain: int, number: int) -> None:
-        """Record one of the runtime's or the driver's calls."""
-        name = "cuptiActivityEnableRuntimeApi" if domain == RUNTIME else _ENABLE_DRIVER
-        self._call(name, number, ctypes.c_uint8(1))
+    def switch_call(self, domain: int, number: int, *, on: bool) -> None:
+        """Record one of the runtime's or the driver's calls, or do not, after their kind is on.
+
+        Before CUPTI 12.5 all calls of an enabled kind are recorded.
+        """
+        function = getattr(self._library, _SWITCHES[domain], None)
+        if function is not None:
+            function(number, ctypes.c_uint8(on))
 
     def call_name(self, domain: int, number: int) -> str:
         """Return a call's name, "" for a number that is none."""
@@ -143,4 +147,4 @@ class Cupti:
         return (text.value or b"error").decode(errors="replace") + f" ({code})"
 
 
-_ENABLE_DRIVER = "cuptiActivityEnableDriverApi"
+_SWITCHES = {RUNTIME: "cuptiActivityEnableRuntimeApi", DRIVER: "cuptiActivityEnableDriverApi"}

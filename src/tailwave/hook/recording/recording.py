@@ -19,11 +19,22 @@ from tailwave.hook.recording.names import Names, Reader
 from tailwave.hook.recording.spool import Block, Spool
 
 NVTX_INJECTION = "NVTX_INJECTION64_PATH"
-_ACTIVITIES = ("kernel", "memcpy", "memcpy-peer", "memset", "sync", "event", "marker")
-# Of some 1,300 calls those that launch, copy, wait, allocate and order. Each call recorded costs
-# the thread that makes it, and a launch of PyTorch's comes with seven calls that only ask for the
-# device, the last error and the like. Those of the driver are for code that calls it directly
-# (Triton, cuBLAS). The choice must be made before there is a context, or nothing is recorded.
+_ACTIVITIES = (
+    "kernel",
+    "memcpy",
+    "memcpy-peer",
+    "memset",
+    "runtime",
+    "driver",
+    "sync",
+    "event",
+    "marker",
+)
+# Of some 1,300 calls those that launch, copy, wait, allocate and order; the others are switched
+# off, for each call recorded costs the thread that makes it, and a launch of PyTorch's comes with
+# seven that only ask for the device, the last error and the like. Switching on these alone, without
+# their kinds, is not enough: beside the other activities CUPTI 13.0 then leaves out the driver's
+# calls within the runtime's.
 _CALLS = re.compile(
     r"cu(da)?(Launch|GraphLaunch|GraphInstantiate|Memcpy|Memset|\w+Synchronize|EventRecord"
     r"|StreamWait|Malloc|Free|HostAlloc|MemAlloc|MemFree|MemHost|MemPrefetch|ModuleLoad"
@@ -57,8 +68,8 @@ class Source(Reader, Protocol):
     def enable(self, kind: int) -> None:
         """Record a kind of activity."""
 
-    def enable_call(self, domain: int, number: int) -> None:
-        """Record one call."""
+    def switch_call(self, domain: int, number: int, *, on: bool) -> None:
+        """Record one call of an enabled kind, or do not."""
 
     def calls(self, domain: int) -> Mapping[int, str]:
         """Return all calls of a domain by number."""
@@ -80,16 +91,15 @@ class Recording:
         """Write what is recorded to files whose paths begin with ``prefix``."""
         self._prefix, self._opened = prefix, opened
         self._source: Source | None = None
-        self._tried = self._finished = False
+        self._tried = False
         self._steps: list[tuple[int, int]] = []
         self._since = 0
         self._reported, self._report_took = 0.0, 0.0
 
     def forked(self) -> None:
         """Start afresh in a child: what CUPTI was in its parent is of no use to it."""
+        # Nor can it attach again where its parent had: CUPTI's own thread stayed there.
         self._source, self._steps = None, []
-        # A process whose parent had attached cannot attach again: CUPTI's own thread stayed there.
-        self._finished = self._tried
 
     def torch_arrived(self, torch: ModuleType) -> None:
         """Attach as soon as torch turns to the GPU, before it does."""
@@ -117,7 +127,6 @@ class Recording:
             self._begin(source)
         except OSError as error:
             self._report({"error": str(error)})
-            self._finished = True
             return
         self._source, self._since = source, source.now()
 
@@ -128,8 +137,8 @@ class Recording:
             source.enable(KINDS[kind])
         for domain in (RUNTIME, DRIVER):
             for number, name in source.calls(domain).items():
-                if _CALLS.match(name):
-                    source.enable_call(domain, number)
+                if not _CALLS.match(name):
+                    source.switch_call(domain, number, on=False)
         source.flush_each(_FLUSH_MS)
         self._spool.start()
 
@@ -143,15 +152,16 @@ class Recording:
 
     def settle(self) -> None:
         """Wait for what the GPU still does, so that it is recorded, at the program's own end."""
-        if self._source is not None and not self._finished:
+        if self._source is not None:
             gpus.wait()
 
     def finish(self) -> None:
-        """Write all that there is, and what is needed to read it; does nothing a second time."""
-        if self._source is None or self._finished:
+        """Write all that there is, and what is needed to read it; may be called more than once."""
+        if self._source is None:
             return
-        self._finished = True
         try:
+            # CUPTI's thread must not come with a buffer when the interpreter is gone.
+            self._source.flush_each(0)
             self._source.flush()
         except OSError as error:
             self._spool.failure = self._spool.failure or str(error)
@@ -167,7 +177,7 @@ class Recording:
             self._looked.add(count)
         now = time.monotonic()
         pause = max(_REPORT_EACH_S, _REPORT_SHARE * self._report_took)
-        if count and now - self._reported > pause and not self._finished:
+        if count and now - self._reported > pause:
             self._report(self._document(complete=False))
             self._reported, self._report_took = now, time.monotonic() - now
 
@@ -176,6 +186,7 @@ class Recording:
         for count, buffer, valid in self._spool.read_again():
             if count not in self._looked:
                 self._names.look(buffer.address, buffer.records(valid))
+                self._looked.add(count)
 
     def _document(self, *, complete: bool) -> dict[str, object]:
         source = self._source

@@ -75,7 +75,9 @@ class Spool:
 
     def take(self, address: int, valid: int) -> None:
         """Take a buffer back; its records are written soon."""
-        self._full.put(Block(self._out.pop(address), valid))
+        buffer = self._out.pop(address, None)
+        if buffer is not None:
+            self._full.put(Block(buffer, valid))
 
     def start(self) -> None:
         """Begin to write."""
