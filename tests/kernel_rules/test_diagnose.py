@@ -86,3 +86,13 @@ def test_an_estimate_of_a_unit_is_not_of_the_kernel() -> None:
         "LaunchConfiguration", RuleKind.OPTIMIZATION, "", "Tail Effect", speedup=90.0, scope="local"
     )
     assert diagnose_launches([replace(made(), rules=(rule,))]).disputed == ()
+
+
+@pytest.mark.parametrize(
+    ("lost", "severities"), [(499.0, []), (500.0, ["info"]), (3000.0, ["minor"])]
+)
+def test_next_to_nothing_is_not_said(lost: float, severities: list[str]) -> None:
+    """From half a percent of 100,000 cycles on, and from 3% on it is minor."""
+    excess = {"memory_l1_wavefronts_shared": 132 * lost, "memory_l1_wavefronts_shared_ideal": 0.0}
+    findings = diagnose_launches([made(excess)]).findings
+    assert [finding.severity.value for finding in findings] == severities

@@ -88,9 +88,11 @@ def test_counters_confirm_a_tail() -> None:
 
 def test_another_grid_keeps_only_what_does_not_depend_on_it() -> None:
     """Of a grid of 1000 CTAs nothing is known about SMs that idle; conflicts stay conflicts."""
-    small = joined(recording("k03(float *, int)", grid=1000, block=1024))
-    assert {one.code for one in small.findings} & {"small-grid", "sm-imbalance"} == set()
-    assert any("was matched by name alone" in note for note in small.notes)
+    uneven = joined(recording("k10(float *, int, int)", grid=1000))
+    assert "sm-imbalance" not in {one.code for one in uneven.findings}
+    assert any("was matched by name alone" in note for note in uneven.notes)
+    same = joined(recording("k10(float *, int, int)", grid=528))
+    assert finding(same, "sm-imbalance").recoverable_us == pytest.approx(354, rel=0.01)
     conflicts = joined(recording("k01(float *)", grid=1000))
     assert finding(conflicts, "bank-conflict").recoverable_us == pytest.approx(387, rel=0.01)
 

@@ -47,8 +47,10 @@ _UNITS = {
         f"sm__inst_executed_pipe_alu{_ELAPSED}",
     ),
     "the tensor pipe": (
-        f"sm__pipe_tensor_cycles_active{_ELAPSED}",
+        f"sm__pipe_tensor_type_hmma_hgmma_qgmma_imma_igmma_bmma_bgmma_cycles_active{_ELAPSED}",
         f"sm__inst_executed_pipe_tensor{_ELAPSED}",
+        # On GH100 this counts other users of the shared pipe as well (integer multiplication).
+        f"sm__pipe_tensor_cycles_active{_ELAPSED}",
     ),
     "the XU pipe": (f"sm__inst_executed_pipe_xu{_ELAPSED}",),
     "the LSU pipe": (f"sm__inst_executed_pipe_lsu{_ELAPSED}",),
