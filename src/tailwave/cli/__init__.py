@@ -21,12 +21,17 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "tailwave.cli.diagnose",
         "Read traces; say what is wrong and what fixing it is worth.",
     ),
+    "record": ("tailwave.cli.record", "Record a timeline of a program, without nsys and root."),
     "whatif": ("tailwave.cli.whatif", "Predict what a change would bring, before it is made."),
     "check": ("tailwave.cli.check", "Measure how well this GPU schedules, link by link."),
     "try": ("tailwave.cli.try_", "Try remedies on a Python program; keep what is proven to help."),
     "fix": ("tailwave.cli.fix", "Try remedies on any program; keep what is proven to help."),
     "show": ("tailwave.cli.show", "Render a saved session."),
     "compare": ("tailwave.cli.compare", "Say what differs between two sessions, worst first."),
+    "metrics": (
+        "tailwave.cli.metrics",
+        "Say which counters answer a question, as an ncu command line.",
+    ),
     "explain": ("tailwave.cli.explain", "Explain a finding: its meaning, cause and cure."),
 }
 _INTERRUPTED = 130
