@@ -31,12 +31,14 @@ def test_a_kernel(tmp_path: Path) -> None:
     assert timeline.notes == ()
 
 
-def test_the_outer_of_two_calls_is_the_launch(tmp_path: Path) -> None:
-    """The driver's call within the runtime's bears the same correlation."""
+def test_the_drivers_calls_within_the_runtimes_are_left_out(tmp_path: Path) -> None:
+    """They bear the same correlation; what the program called itself is kept."""
     raw = call(4, 1100, 1400, number=307) + call(5, 1000, 1500, number=211) + kernel(2000, 2600)
+    raw += call(4, 3000, 3100, number=307, correlation=2) + kernel(4000, 4600, correlation=2)
     timeline = decode(told(tmp_path, raw))
-    launch = timeline.host.name[timeline.gpu.launch[0]]
-    assert timeline.names[launch] == "cudaLaunchKernel"
+    names = [timeline.names[code] for code in timeline.host.name]
+    assert names == ["cudaLaunchKernel", "cuLaunchKernel"]
+    assert timeline.gpu.launch.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("size", [208, 216, 240, 288])

@@ -82,15 +82,28 @@ def _gpu(records: Records, own: Columns) -> Columns:
 
 def host_columns(found: Found, told: Told, codes: Codes) -> Columns:
     """Return what the host's threads did: calls, NVTX ranges, the program's marks of its steps."""
-    parts = [_calls(found.get(kind), kind, told, codes) for kind in _DOMAINS]
+    parts: list[Columns | None] = [
+        _calls(records, kind, told, codes) for kind, records in _outer_calls(found).items()
+    ]
     parts += [_ranges(found.get(layouts.MARKER), codes), _steps(told, codes)]
     fields = ("start", "end", "name", "kind", "thread", "correlation")
     return _joined(parts, {field: np.zeros(0, dtype=np.int64) for field in fields})
 
 
-def _calls(records: Records | None, kind: int, told: Told, codes: Codes) -> Columns | None:
-    if records is None:
-        return None
+def _outer_calls(found: Found) -> Found:
+    """Return the calls that the program made: not those of the driver within the runtime's own.
+
+    Both bear one correlation.
+    """
+    calls = {kind: found[kind] for kind in _DOMAINS if kind in found}
+    if len(calls) == len(_DOMAINS):
+        runtime, driver = calls[layouts.RUNTIME], calls[layouts.DRIVER]
+        within = np.isin(driver["correlation"], runtime["correlation"])
+        calls[layouts.DRIVER] = driver[~within]
+    return calls
+
+
+def _calls(records: Records, kind: int, told: Told, codes: Codes) -> Columns:
     name = codes.of_calls(column(records, "number"), _DOMAINS[kind], told.calls)
     fields = ("start", "end", "thread", "correlation")
     shared = {field: column(records, field) for field in fields}
