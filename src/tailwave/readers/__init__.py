@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from tailwave.errors import UnreadableInputError
 from tailwave.model import KernelProfiles, Timeline
-from tailwave.readers import kineto, ncu, nsys
+from tailwave.readers import kineto, ncu, nsys, recorded
 from tailwave.readers.byte_source import refused
 
 # Each has SUFFIXES, the ends of its files' names in lower case, MAGIC, what its files begin with
 # (b"" for nothing in particular), and read_timelines(path, progress). The first takes files that
 # say nothing of what they are. The last reads kernel profiles: read_profiles(path), is_ours(path).
-READERS: tuple[ModuleType, ...] = (kineto, nsys, ncu)
+READERS: tuple[ModuleType, ...] = (kineto, nsys, recorded, ncu)
 _TRACES = READERS[:-1]
 
 _LONGEST_MAGIC = 32
