@@ -112,17 +112,23 @@ class Join:
             return joined
         keys = np.column_stack([gpu.name[mine], gpu.grid[mine], gpu.block[mine]])
         unique, which = np.unique(keys, axis=0, return_inverse=True)
-        for number, (name, grid, block) in enumerate(unique.tolist()):
-            rows = mine[which.ravel() == number]
-            text = case.timeline.names[name]
-            match = self._index.find(text, grid, block)
-            if isinstance(match, Match):
-                joined.profile[rows] = match.profile
-                joined.same_shape[rows] = match.same_shape
-                joined.how.setdefault(match.profile, match.how)
-            elif match:
-                joined.refused.append(f"{short(text)} (grid {grid:,}): {match}")
+        found = [self._match(case, joined, *key) for key in unique.tolist()]
+        joined.profile[mine] = np.array([m.profile if m else -1 for m in found])[which.ravel()]
+        joined.same_shape[mine] = np.array([m is not None and m.same_shape for m in found])[
+            which.ravel()
+        ]
         return joined
+
+    def _match(self, case: Case, joined: _Joined, name: int, grid: int, block: int) -> Match | None:
+        """Find a profile, and keep how it was found, or why it was refused."""
+        text = case.timeline.names[name]
+        match = self._index.find(text, grid, block)
+        if isinstance(match, Match):
+            joined.how.setdefault(match.profile, match.how)
+            return match
+        if match:
+            joined.refused.append(f"{short(text)} (grid {grid:,}): {match}")
+        return None
 
 
 def _place(case: Case, forecast: Forecast, joined: _Joined, number: int) -> InTrace | None:

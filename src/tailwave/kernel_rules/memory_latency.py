@@ -39,7 +39,7 @@ from tailwave.kernel_rules.view import (
 )
 
 CODE = "memory-latency"
-TITLE = "Warps wait for memory and nothing hides it"
+TITLE = "Warps wait for memory, and too little hides it"
 QUESTION = "does the kernel wait for the latency of memory?"
 METRICS = (
     STALLS.format("long_scoreboard"),
@@ -70,7 +70,7 @@ def find(kernel: Kernel) -> Cause | None:
     share = min(kernel.waited("long_scoreboard"), room)
     claim = (
         f"Warps spend {percent(stalled)} of their time waiting for loads, and schedulers issue in "
-        f"only {percent(kernel.issuing)} of their cycles: nothing hides the latency."
+        f"only {percent(kernel.issuing)} of their cycles."
     )
     if l2 >= ATTAINABLE and used_part(kernel) < 1:
         claim += (
