@@ -38,13 +38,19 @@ def test_without_a_diagnosis_nothing_is_called_for() -> None:
     assert (only.spec, only.bound) == ("launch-blocking-off", None)
 
 
-def test_launch_bound_calls_for_graphs_compilation_and_a_fused_optimizer() -> None:
-    """Each can give back at most what the finding does."""
-    assert bounds(diagnosis(LAUNCH)) == {
-        "cuda-graph": 0.5,
-        "compile:reduce-overhead": 0.5,
-        "fused-optimizer": 0.5,
-    }
+def test_launch_bound_calls_for_graphs_and_a_fused_optimizer() -> None:
+    """Each can give back at most what the finding does; compilation, slow to try, waits."""
+    assert bounds(diagnosis(LAUNCH)) == {"cuda-graph": 0.5, "fused-optimizer": 0.5}
+    (reserve,) = choose(diagnosis(LAUNCH), PLAIN, REMEDIES).reserves
+    assert (reserve.spec, reserve.bound) == ("compile:reduce-overhead", 0.5)
+
+
+def test_compilation_waits_only_for_what_answers_the_same_finding() -> None:
+    """Beside a candidate for something else it is tried at once."""
+    copying = finding("blocking-copy", 0.6, "pinned-memory")
+    choice = choose(diagnosis(finding("launch-bound", 0.2, "compile"), copying), PLAIN, REMEDIES)
+    assert [one.spec for one in choice.candidates] == ["pinned-copies", "compile:reduce-overhead"]
+    assert choice.reserves == ()
 
 
 def test_candidates_stand_in_order_of_their_bound() -> None:

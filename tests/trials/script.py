@@ -53,9 +53,15 @@ class FakeRemedy:
         return (f"export REMEDY={self.NAME}{parameter}",)
 
 
-def candidate(name: str, *, works: bool | None = True, bound: float | None = None) -> Candidate:
-    """Return a fake remedy as a candidate."""
-    return Candidate(FakeRemedy(name, works=works), bound=bound)
+def candidate(
+    name: str,
+    *,
+    works: bool | None = True,
+    bound: float | None = None,
+    cures: tuple[str, ...] = (),
+) -> Candidate:
+    """Return a fake remedy as a candidate that answers these findings."""
+    return Candidate(FakeRemedy(name, works=works), bound=bound, cures=cures)
 
 
 def steps_run(us: Iterable[float], outputs: Mapping[str, object] | None = None) -> Run:
@@ -127,14 +133,14 @@ class Silent:
 def rounds_of(
     runner: Scripted,
     *candidates: Candidate,
+    reserves: tuple[Candidate, ...] = (),
     number: int = 6,
     metric: Metric | None = None,
     diagnosis: Diagnosis | None = None,
 ) -> Rounds:
     """Return the rounds of a trial of these candidates, not yet run."""
-    prepared = Prepared(
-        metric or StepTime("gpu"), 1.0, diagnosis, SETTING, Choice(tuple(candidates)), ()
-    )
+    choice = Choice(candidates=tuple(candidates), reserves=reserves)
+    prepared = Prepared(metric or StepTime("gpu"), 1.0, diagnosis, SETTING, choice, ())
     return Rounds(Wanted(("prog",), {}, rounds=number), prepared, runner, Silent())
 
 

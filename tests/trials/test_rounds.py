@@ -10,7 +10,7 @@ import pytest
 
 from tailwave.model import Decision, OutputMatch, Quantile
 from tailwave.trials.arm import Arm, order
-from tailwave.trials.concluding import baseline, outcomes, restored
+from tailwave.trials.concluding import baseline, held_back, outcomes, restored
 from tailwave.trials.preparing import UNCHANGED
 from tailwave.trials.run import Run
 from tests.trials.script import (
@@ -387,3 +387,28 @@ def test_a_trial_that_was_cut_short_keeps_nothing() -> None:
     rounds.run(nothing)
     rounds.cut_short = "It was interrupted."
     assert [outcome.decision for outcome in outcomes(rounds)] == [Decision.NO_GAIN]
+
+
+def test_a_reserve_is_not_run_while_what_it_stands_in_for_works() -> None:
+    """It is left in reserve, and the user told how to try it."""
+    program = steady({"graph": 0.5, "slow": 0.4})
+    first, second = candidate("graph", cures=("x",)), candidate("slow", cures=("x",))
+    rounds = rounds_of(program, first, reserves=(second,))
+    rounds.run(nothing)
+    assert "slow" not in program.names
+    outcome = held_back(rounds.reserves[0])
+    assert outcome.decision is Decision.NOT_APPLICABLE
+    assert outcome.why.endswith("To try it: --remedy slow.")
+
+
+def test_a_reserve_is_called_up_when_what_it_stands_in_for_does_not_take_hold() -> None:
+    """From the next round on, and it is decided on by the rounds that it had."""
+    program = steady({"slow": 0.4})
+    idle, slow = candidate("graph", works=False, cures=("x",)), candidate("slow", cures=("x",))
+    other = candidate("other", cures=("y",))
+    rounds = rounds_of(program, idle, reserves=(slow, other))
+    rounds.run(nothing)
+    found = {outcome.remedy: outcome for outcome in outcomes(rounds)}
+    assert found["graph"].decision is Decision.NOT_APPLICABLE
+    assert (found["slow"].decision, found["slow"].rounds) == (Decision.KEPT, rounds.completed - 1)
+    assert [reserve.spec for reserve in rounds.reserves] == ["other"]

@@ -23,6 +23,9 @@ WORTH_TRYING: Final = 0.02
 # Findings whose lost time is idle time of the GPU.
 _HOST_CAUSES: Final = {"launch-bound", "host-sync", "host-starved", "host-contention"}
 
+# Remedies that make every run a minute longer, for they compile first.
+_SLOW: Final = {"compile"}
+
 # Cures that the remedies bring about in part only: the rest is always for the reader.
 _IN_PART: Final = {"remove-sync", "partition"}
 
@@ -80,10 +83,12 @@ class Dropped(msgspec.Struct, frozen=True):
 class Choice(msgspec.Struct, frozen=True):
     """What a diagnosis calls for: candidates, greatest bound first; those dropped; advice.
 
+    ``reserves`` are slow to try, and wait for a candidate that answers the same finding to fail.
     ``advice`` are cures that need root or the program's source: to be printed, never run.
     """
 
     candidates: tuple[Candidate, ...] = ()
+    reserves: tuple[Candidate, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     advice: tuple[str, ...] = ()
 
@@ -118,7 +123,24 @@ def choose(diagnosis: Diagnosis | None, setting: Setting, remedies: Sequence[Rem
         else:
             kept.append(candidate)
     kept.sort(key=lambda candidate: -(candidate.bound or 0.0))
-    return Choice(tuple(kept), tuple(dropped), tuple(_advice(diagnosis, kept)))
+    reserves = [candidate for candidate in kept if _can_wait(candidate, kept)]
+    return Choice(
+        candidates=tuple(candidate for candidate in kept if candidate not in reserves),
+        reserves=tuple(reserves),
+        dropped=tuple(dropped),
+        advice=tuple(_advice(diagnosis, kept)),
+    )
+
+
+def stands_in(reserve: Candidate, candidate: Candidate) -> bool:
+    """Tell whether a reserve answers a finding that a candidate answers."""
+    return not set(reserve.cures).isdisjoint(candidate.cures)
+
+
+def _can_wait(candidate: Candidate, kept: Sequence[Candidate]) -> bool:
+    """Tell whether a candidate is slow to try, and a quicker one answers what it answers."""
+    quick = [other for other in kept if other.remedy.NAME not in _SLOW]
+    return candidate.remedy.NAME in _SLOW and any(stands_in(candidate, other) for other in quick)
 
 
 def _called_for(setting: Setting, remedies: Sequence[Remedy]) -> Iterator[Candidate]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tailwave.model import Baseline, Decision, Outcome, OutputMatch, Quantile, Restored
+from tailwave.remedies.base import Candidate
 from tailwave.remedies.choose import Dropped
 from tailwave.trials.arm import Arm
 from tailwave.trials.deciding import Judged
@@ -52,6 +53,20 @@ def not_tried(dropped: Dropped) -> Outcome:
         decision=Decision.NOT_APPLICABLE,
         why=dropped.why,
         bound=candidate.bound,
+    )
+
+
+def held_back(reserve: Candidate) -> Outcome:
+    """Return the outcome of a reserve that was not called up."""
+    return Outcome(
+        remedy=reserve.spec,
+        label=reserve.label,
+        decision=Decision.NOT_APPLICABLE,
+        why=(
+            "Not tried: another remedy answers the same finding, and each run of this one compiles "
+            f"for up to a minute. To try it: --remedy {reserve.spec}."
+        ),
+        bound=reserve.bound,
     )
 
 

@@ -91,5 +91,9 @@ def _with_rounds(trial: Trial, rounds: Rounds) -> Trial:
         baseline=concluding.baseline(rounds),
         null=rounds.null_effects(),
         restored=concluding.restored(rounds),
-        outcomes=(*concluding.outcomes(rounds), *trial.outcomes),
+        outcomes=(
+            *concluding.outcomes(rounds),
+            *(concluding.held_back(reserve) for reserve in rounds.reserves),
+            *trial.outcomes,
+        ),
     )

@@ -93,4 +93,4 @@ def _named(specs: tuple[str, ...], setting: Setting) -> Choice:
             dropped.append(Dropped(candidate, why))
         else:
             candidates.append(candidate)
-    return Choice(tuple(candidates), tuple(dropped))
+    return Choice(candidates=tuple(candidates), dropped=tuple(dropped))

@@ -7,7 +7,8 @@ from typing import Final, Protocol
 
 from tailwave.errors import UnavailableError, UnreadableInputError
 from tailwave.model import Decision, Effect
-from tailwave.remedies.choose import Choice
+from tailwave.remedies.base import Candidate
+from tailwave.remedies.choose import Choice, stands_in
 from tailwave.trials import outputs
 from tailwave.trials.arm import AS_IT_IS, NULL, Arm, order
 from tailwave.trials.deciding import (
@@ -49,10 +50,9 @@ class Rounds:
         self._wanted, self._runner, self._observer = wanted, runner, observer
         self.metric = prepared.metric
         self.as_it_is, self.null = Arm(AS_IT_IS, UNCHANGED), Arm(NULL, UNCHANGED)
-        self.tried = [
-            Arm(candidate.spec, candidate.change(prepared.setting), candidate)
-            for candidate in prepared.choice.candidates
-        ]
+        self._setting = prepared.setting
+        self.tried = [self._arm(candidate) for candidate in prepared.choice.candidates]
+        self.reserves = list(prepared.choice.reserves)
         self.completed = 0
         self.restored: float | None = None
         self.cut_short = ""
@@ -122,6 +122,18 @@ class Rounds:
         self._compare_outputs(arms, runs)
         self.completed += 1
         self._drop()
+        self._call_up()
+
+    def _arm(self, candidate: Candidate) -> Arm:
+        return Arm(candidate.spec, candidate.change(self._setting), candidate)
+
+    def _call_up(self) -> None:
+        """Bring a reserve into play where what it stands in for failed or did not take hold."""
+        failed = [arm.candidate for arm in self.tried if arm.idle or arm.broken]
+        for reserve in tuple(self.reserves):
+            if any(one is not None and stands_in(reserve, one) for one in failed):
+                self.reserves.remove(reserve)
+                self.tried.append(self._arm(reserve))
 
     def _run(self, arm: Arm, place: int, of: int) -> Run:
         rounds = self._wanted.rounds
