@@ -139,6 +139,12 @@ DAMAGED: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda d: header(d, lambda h: of(h, "processes", 0).update(names=[])),
         "leads nowhere",
     ),
+    "no end of a column": (
+        lambda d: header(
+            d, lambda h: of(h, "processes", 0, "waits", "record_correlation").update(bytes=4)
+        ),
+        "another length",
+    ),
     "newer": (
         lambda d: header(d, lambda h: h.update(schema=99, tool_version="9.9", processes=0)),
         "recorded by tailwave 9.9, whose format is newer than this one reads: update tailwave.",
@@ -160,6 +166,16 @@ def test_a_damaged_file_is_one_sentence_and_exit_65(
     (line,) = capsys.readouterr().err.splitlines()
     assert str(path) in line
     assert words in line
+
+
+def test_a_launch_that_leads_nowhere_is_damage(tmp_path: Path) -> None:
+    """What reads the launch of a kernel must find a row there."""
+    whole = timeline()
+    for launch in (len(whole.host), -2):
+        gpu = replace(whole.gpu, launch=np.full_like(whole.gpu.launch, launch))
+        path = written(tmp_path / "r.tailwave", replace(whole, gpu=gpu))
+        with pytest.raises(UnreadableInputError, match="leads nowhere"):
+            read(path)
 
 
 def test_damage_anywhere_is_no_traceback(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_nodes_of_a_graph(tmp_path: Path) -> None:
     assert gpu.launch.tolist() == [0, 0]
 
 
-def test_a_stream_waits_for_an_event(tmp_path: Path) -> None:
+def test_who_waits_for_what(tmp_path: Path) -> None:
     """The record of the event says which stream is waited for, and which call recorded it."""
     event = record(36, (4, "I", 21), (8, "I", 1), (12, "I", 7), (48, "Q", 5))
     wait = record(
@@ -94,13 +94,23 @@ def test_a_stream_waits_for_an_event(tmp_path: Path) -> None:
         (40, "Q", 5),
     )
     host = record(38, (4, "I", 4), (8, "Q", 200), (16, "Q", 300), (28, "I", 2), (32, "i", -1))
-    timeline = decode(told(tmp_path, event + wait + host + kernel(2000, 2600, device=1)))
+    mine = record(
+        38, (4, "I", 1), (8, "Q", 400), (16, "Q", 500), (28, "I", 1), (32, "i", -1), (40, "Q", 5)
+    )
+    drained = record(38, (4, "I", 3), (8, "Q", 600), (16, "Q", 700), (28, "I", 1), (32, "I", 9))
+    raw = event + wait + host + mine + drained + kernel(2000, 2600, device=1)
+    timeline = decode(told(tmp_path, raw))
     waits = timeline.waits
-    assert [timeline.names[code] for code in waits.name] == ["Stream Wait Event", "Context Sync"]
-    assert waits.stream.tolist() == [13, -1]
-    assert waits.source_stream.tolist() == [7, -1]
-    assert waits.record_correlation.tolist() == [21, -1]
-    assert waits.device.tolist() == [1, 1]
+    assert [timeline.names[code] for code in waits.name] == [
+        "Stream Wait Event",
+        "Context Sync",
+        "Event Sync",
+        "Stream Sync",
+    ]
+    assert waits.stream.tolist() == [13, -1, -1, -1]
+    assert waits.source_stream.tolist() == [7, -1, 7, 9]
+    assert waits.record_correlation.tolist() == [21, -1, 21, -1]
+    assert waits.device.tolist() == [1, 1, 1, 1]
 
 
 def test_waits_of_an_older_cupti_have_no_source(tmp_path: Path) -> None:
@@ -152,10 +162,10 @@ def test_marks_of_steps(tmp_path: Path) -> None:
 
 def test_what_had_not_finished_is_left_out(tmp_path: Path) -> None:
     """CUPTI hands over work that still runs with an end of 0."""
-    timeline = decode(told(tmp_path, kernel(2000, 2600) + kernel(3000, 0)))
+    timeline = decode(told(tmp_path, kernel(2000, 2600) + kernel(3000, 0) + kernel(0, 0)))
     assert len(timeline.gpu) == 1
     assert timeline.notes == (
-        "1 piece of GPU work left out: not finished when the recording ended.",
+        "2 pieces of GPU work left out: not finished when the recording ended.",
     )
 
 

@@ -73,6 +73,8 @@ void fake_launch(void) {
   now += 10000;
 }
 
+void fake_other_kernel(void) { KERNEL = "other"; }
+
 void fake_range(void) {
   uint8_t *begin = record(12);
   put32(begin, 4, 2);

@@ -87,6 +87,20 @@ def test_more_than_a_buffer_is_recorded(here: Machine) -> None:
     assert np.diff(timeline.gpu.start).tolist() == [10000] * 99_999
 
 
+def test_a_name_that_comes_late_is_found(here: Machine) -> None:
+    """Names are looked for in ever fewer buffers, and at the end in all the others."""
+    source = """
+for _ in range(50_000): fake.fake_launch()
+fake.fake_other_kernel()
+for _ in range(10_000): fake.fake_launch()
+"""
+    here.run("record", "--", *here.program(source))
+    (timeline,) = read(here.folder / "recording.tailwave")
+    codes, counts = np.unique(timeline.gpu.name, return_counts=True)
+    found = dict(zip([timeline.names[code] for code in codes], counts.tolist(), strict=True))
+    assert found == {"fake(float*, int)": 50_000, "other": 10_000}
+
+
 @pytest.mark.parametrize(
     ("ending", "code"),
     [

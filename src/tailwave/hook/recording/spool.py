@@ -6,11 +6,11 @@ import ctypes
 import mmap
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 # Big enough that a callback, which needs the interpreter, is rare: some tens of thousands of
 # records. Small enough that a process with many threads, each with a buffer, stays small.
@@ -38,13 +38,6 @@ class Block(NamedTuple):
     valid: int
 
 
-class Look(Protocol):
-    """Looks at a block's records."""
-
-    def __call__(self, block: Block) -> None:
-        """Look; raises OSError where that cannot be done."""
-
-
 class Spool:
     """Hands out buffers, and writes those that come back to a file, in a thread of its own.
 
@@ -52,7 +45,7 @@ class Spool:
     there is something to write, so a process that uses no GPU leaves none.
     """
 
-    def __init__(self, path: Path, look: Look) -> None:
+    def __init__(self, path: Path, look: Callable[[Block], None]) -> None:
         """Write to this path."""
         self.path = path
         self.failure = ""
