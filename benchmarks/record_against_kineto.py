@@ -95,7 +95,7 @@ def compared(ours: Timeline, theirs: Timeline) -> dict[str, object]:
     findings = {"record": said(ours, "record"), "kineto": said(theirs, "kineto")}
     return {
         "findings": findings,
-        "same_first_finding": findings["record"][:1] == findings["kineto"][:1],
+        "same_first_finding": findings["record"][:1] == findings["kineto"][:1] != [],
         "kernel_us": {"record": round(total, 2), "kineto": round(their_total, 2)},
         "difference": round(total / their_total - 1, 5),
         "within": abs(total / their_total - 1) <= NEAR,

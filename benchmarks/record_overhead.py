@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -163,7 +164,10 @@ def forked(way: str, folder: Path) -> dict[str, float]:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        os.write(writing, json.dumps(WAYS[way](folder)).encode())
+        try:
+            os.write(writing, json.dumps(WAYS[way](folder)).encode())
+        except Exception:  # noqa: BLE001 - the child must not go on as its parent
+            traceback.print_exc()
         os.kill(os.getpid(), signal.SIGKILL)  # its end is not what is measured
     os.close(writing)
     answered = select.select([reading], [], [], PATIENCE_S)[0]
@@ -193,6 +197,8 @@ def summary(runs: dict[str, list[dict[str, float]]], way: str, step: str) -> dic
         for run, bare in zip(runs[way], runs["plain"], strict=True)
         if step in run and step in bare
     ]
+    if not pairs:
+        return {"rounds": 0}
     more = sorted(of / bare - 1 for of, bare in pairs)
     return {
         "us": round(statistics.median(of for of, _ in pairs), 1),
