@@ -86,6 +86,7 @@ FAMILIES = (
     ),
     Family("inprocess", imports=("devices", "kernels", "model", "errors")),
     Family("hook", imports=("inprocess", "errors")),
+    Family("recorder", imports=("model", "errors")),
     Family(
         "remedies",
         imports=("devices.base", "model", "figures", "errors"),

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tailwave.errors import GraphRefusedError, UsageError
-from tailwave.inprocess.capture_tree import token
+from tailwave.inprocess.capture.tree import token
 from tailwave.inprocess.graph import Graphed, graph
 
 

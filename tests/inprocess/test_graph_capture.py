@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess import capture_hami
-from tailwave.inprocess.capture_agree import Agreement, changed_arguments, compare, tolerance
-from tailwave.inprocess.capture_fresh import fresh, fresh_leaves
-from tailwave.inprocess.capture_state import survey
-from tailwave.inprocess.capture_torch_words import refusal
-from tailwave.inprocess.capture_tree import flatten, rebuild, token
-from tailwave.inprocess.capture_where import line_of
+from tailwave.inprocess.capture import hami
+from tailwave.inprocess.capture.agree import Agreement, changed_arguments, compare, tolerance
+from tailwave.inprocess.capture.fresh import fresh, fresh_leaves
+from tailwave.inprocess.capture.state import survey
+from tailwave.inprocess.capture.torch_words import refusal
+from tailwave.inprocess.capture.tree import flatten, rebuild, token
+from tailwave.inprocess.capture.where import line_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tailwave.inprocess.capture_types import Values
+    from tailwave.inprocess.capture.types import Values
 
 
 class Pair(NamedTuple):
@@ -168,7 +168,7 @@ def test_a_circle_ends() -> None:
 
 def test_too_much_to_look_through_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that reaches a whole data set asks for state=."""
-    monkeypatch.setattr("tailwave.inprocess.capture_state._MOST", 10)
+    monkeypatch.setattr("tailwave.inprocess.capture.state._MOST", 10)
     data = [[] for _ in range(20)]  # type: list[list[int]]
     with pytest.raises(GraphRefusedError, match="state="):
         survey({"f": lambda: data}, is_array)
@@ -402,13 +402,13 @@ def test_a_line_outside_of_any_file_is_none() -> None:
 def test_hami_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where HAMi's library is loaded, or will be, no graph is made."""
     maps = tmp_path / "maps"
-    monkeypatch.setattr(capture_hami, "PLACES", (maps, tmp_path / "none"))
+    monkeypatch.setattr(hami, "PLACES", (maps, tmp_path / "none"))
     monkeypatch.delenv("LD_PRELOAD", raising=False)
-    capture_hami.refuse_under_hami()
+    hami.refuse_under_hami()
     maps.write_text("7f00-7f01 r-xp /usr/local/vgpu/libvgpu.so\n", "utf-8")
     with pytest.raises(GraphRefusedError, match="HAMi"):
-        capture_hami.refuse_under_hami()
+        hami.refuse_under_hami()
     maps.unlink()
     monkeypatch.setenv("LD_PRELOAD", "/usr/local/vgpu/libvgpu.so")
     with pytest.raises(GraphRefusedError, match="escape its count"):
-        capture_hami.refuse_under_hami()
+        hami.refuse_under_hami()

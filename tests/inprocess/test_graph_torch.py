@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_torch_arrays import TorchArrays
-from tailwave.inprocess.capture_torch_state import State
-from tailwave.inprocess.capture_torch_watch import watch
+from tailwave.inprocess.capture.torch_arrays import TorchArrays
+from tailwave.inprocess.capture.torch_state import State
+from tailwave.inprocess.capture.torch_watch import watch
 from tailwave.inprocess.graph import graph
 
 if TYPE_CHECKING:

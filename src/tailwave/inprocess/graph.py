@@ -12,11 +12,11 @@ from collections.abc import Callable
 from typing import Protocol, Self
 
 from tailwave.errors import UsageError
-from tailwave.inprocess.capture_core import CoreCaptor
-from tailwave.inprocess.capture_cupy import CupyCaptor
-from tailwave.inprocess.capture_torch import TorchCaptor
-from tailwave.inprocess.capture_tree import flatten
-from tailwave.inprocess.capture_types import Foreign
+from tailwave.inprocess.capture.core import CoreCaptor
+from tailwave.inprocess.capture.cupy import CupyCaptor
+from tailwave.inprocess.capture.torch import TorchCaptor
+from tailwave.inprocess.capture.tree import flatten
+from tailwave.inprocess.capture.types import Foreign
 
 # Kinds of arguments that are remembered as seen once; more are taken as new each time.
 _REMEMBERED = 1024

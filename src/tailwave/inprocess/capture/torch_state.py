@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from tailwave.inprocess.capture_state import Survey, survey
-from tailwave.inprocess.capture_torch_arrays import TorchArrays
-from tailwave.inprocess.capture_types import Array, Foreign
+from tailwave.inprocess.capture.state import Survey, survey
+from tailwave.inprocess.capture.torch_arrays import TorchArrays
+from tailwave.inprocess.capture.types import Array, Foreign
 
 
 class State:

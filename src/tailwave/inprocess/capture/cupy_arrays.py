@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from tailwave.inprocess.capture_types import Array, Values
+from tailwave.inprocess.capture.types import Array, Values
 
 
 class CupyArrays:

@@ -15,7 +15,7 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import NamedTuple
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_types import Array, Foreign
+from tailwave.inprocess.capture.types import Array, Foreign
 
 # A survey of a model of 1,000 modules sees about 20,000 objects; past this it is lost in data.
 _MOST = 500_000

@@ -9,8 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_tree import token
-from tailwave.inprocess.capture_types import Array, Values
+from tailwave.inprocess.capture.tree import token
+from tailwave.inprocess.capture.types import Array, Values
 
 # Largest difference that a graph may make, as a share of the array's largest magnitude. A replay
 # runs the same kernels on the same values, so the difference is 0 unless a kernel adds up in no

@@ -9,8 +9,8 @@ from contextlib import contextmanager, suppress
 from types import ModuleType
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_torch_words import refusal
-from tailwave.inprocess.capture_types import Foreign
+from tailwave.inprocess.capture.torch_words import refusal
+from tailwave.inprocess.capture.types import Foreign
 
 _EMPTY = "CUDA Graph is empty"
 

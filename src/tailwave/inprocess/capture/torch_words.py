@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_where import at, line_of
+from tailwave.inprocess.capture.where import at, line_of
 
 WAIT = (
     "the function waits for the GPU{at} ({what}), which a graph cannot hold; keep the value on "

@@ -6,7 +6,7 @@ from types import ModuleType
 
 import numpy as np
 
-from tailwave.inprocess.capture_types import Array, Values
+from tailwave.inprocess.capture.types import Array, Values
 
 
 class TorchArrays:

@@ -9,9 +9,9 @@ from importlib import import_module
 from types import ModuleType
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_torch_words import SHAPE, WAIT
-from tailwave.inprocess.capture_types import Array, Foreign
-from tailwave.inprocess.capture_where import at, line_now
+from tailwave.inprocess.capture.torch_words import SHAPE, WAIT
+from tailwave.inprocess.capture.types import Array, Foreign
+from tailwave.inprocess.capture.where import at, line_now
 
 _SHAPED = ("nonzero", "masked_select", "unique", "index.Tensor", "index_put", "repeat_interleave")
 _CALLED = {"_local_scalar_dense": "`.item()`, `float()` or an `if` on a tensor", "equal": "equal"}

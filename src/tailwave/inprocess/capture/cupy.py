@@ -10,15 +10,15 @@ from types import ModuleType
 import numpy as np
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_agree import Agreement, changed_arguments, compare
-from tailwave.inprocess.capture_cupy_arrays import CupyArrays
-from tailwave.inprocess.capture_fresh import fresh_leaves
-from tailwave.inprocess.capture_green import green_context
-from tailwave.inprocess.capture_hami import refuse_under_hami
-from tailwave.inprocess.capture_state import survey
-from tailwave.inprocess.capture_tree import Form, flatten, is_plain, rebuild, token, whole
-from tailwave.inprocess.capture_types import Array, Foreign
-from tailwave.inprocess.capture_where import at, line_of
+from tailwave.inprocess.capture.agree import Agreement, changed_arguments, compare
+from tailwave.inprocess.capture.cupy_arrays import CupyArrays
+from tailwave.inprocess.capture.fresh import fresh_leaves
+from tailwave.inprocess.capture.green import green_context
+from tailwave.inprocess.capture.hami import refuse_under_hami
+from tailwave.inprocess.capture.state import survey
+from tailwave.inprocess.capture.tree import Form, flatten, is_plain, rebuild, token, whole
+from tailwave.inprocess.capture.types import Array, Foreign
+from tailwave.inprocess.capture.where import at, line_of
 
 _WARM_UPS = 3
 _COMPARED = 2

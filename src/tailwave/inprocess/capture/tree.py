@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import NamedTuple
 
-from tailwave.inprocess.capture_types import Foreign
+from tailwave.inprocess.capture.types import Foreign
 
 _PLAIN = (type(None), bool, int, str, bytes, complex, enum.Enum)
 

@@ -9,19 +9,19 @@ from types import ModuleType
 import numpy as np
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_agree import Agreement, changed_arguments, compare
-from tailwave.inprocess.capture_fresh import fresh_leaves
-from tailwave.inprocess.capture_green import green_context
-from tailwave.inprocess.capture_hami import refuse_under_hami
-from tailwave.inprocess.capture_state import survey
-from tailwave.inprocess.capture_torch_arrays import TorchArrays
-from tailwave.inprocess.capture_torch_bucket import TorchBucket, Turn
-from tailwave.inprocess.capture_torch_record import record
-from tailwave.inprocess.capture_torch_state import State
-from tailwave.inprocess.capture_torch_watch import no_waits, watch
-from tailwave.inprocess.capture_torch_words import refusal
-from tailwave.inprocess.capture_tree import Form, flatten, is_plain, token, whole
-from tailwave.inprocess.capture_types import Foreign
+from tailwave.inprocess.capture.agree import Agreement, changed_arguments, compare
+from tailwave.inprocess.capture.fresh import fresh_leaves
+from tailwave.inprocess.capture.green import green_context
+from tailwave.inprocess.capture.hami import refuse_under_hami
+from tailwave.inprocess.capture.state import survey
+from tailwave.inprocess.capture.torch_arrays import TorchArrays
+from tailwave.inprocess.capture.torch_bucket import TorchBucket, Turn
+from tailwave.inprocess.capture.torch_record import record
+from tailwave.inprocess.capture.torch_state import State
+from tailwave.inprocess.capture.torch_watch import no_waits, watch
+from tailwave.inprocess.capture.torch_words import refusal
+from tailwave.inprocess.capture.tree import Form, flatten, is_plain, token, whole
+from tailwave.inprocess.capture.types import Foreign
 
 # Calls on new inputs that are compared: in the second, state that a replay did not carry on shows.
 _COMPARED = 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwave.inprocess.capture_agree import Arrays
-from tailwave.inprocess.capture_types import Foreign, Values
+from tailwave.inprocess.capture.agree import Arrays
+from tailwave.inprocess.capture.types import Foreign, Values
 
 _FEW = 2  # with fewer elements there is no spread to copy
 

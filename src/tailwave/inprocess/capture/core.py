@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from tailwave.errors import GraphRefusedError
-from tailwave.inprocess.capture_hami import refuse_under_hami
-from tailwave.inprocess.capture_state import survey
-from tailwave.inprocess.capture_tree import token
-from tailwave.inprocess.capture_types import Foreign
-from tailwave.inprocess.capture_where import at, line_of
+from tailwave.inprocess.capture.hami import refuse_under_hami
+from tailwave.inprocess.capture.state import survey
+from tailwave.inprocess.capture.tree import token
+from tailwave.inprocess.capture.types import Foreign
+from tailwave.inprocess.capture.where import at, line_of
 
 _WARM_UPS = 3
 _COMPARED = 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from types import ModuleType
 
-from tailwave.inprocess.capture_tree import Form, rebuild
-from tailwave.inprocess.capture_types import Array, Foreign
+from tailwave.inprocess.capture.tree import Form, rebuild
+from tailwave.inprocess.capture.types import Array, Foreign
 
 
 @dataclass
