@@ -41,52 +41,56 @@ def read_timelines(path: Path, progress: Progress | None = None) -> list[Timelin
                 f"{path} is a database, but not one of nsys: give the .sqlite file that "
                 "`nsys export --type sqlite` writes."
             )
-        return _timelines(database, _Steps(path, progress))
+        told = _Told(path, progress, sum(map(database.count, tables.LONG_TABLES)))
+        database.fetched = told.rows
+        timelines = _timelines(database)
+        told.all()
+        return timelines
 
 
-class _Steps:
-    """Progress in the few steps that reading a database takes, of like length."""
+class _Told:
+    """Tells progress in bytes of the file, from the rows of its long tables."""
 
-    _COUNT = 4
-
-    def __init__(self, path: Path, progress: Progress | None) -> None:
+    def __init__(self, path: Path, progress: Progress | None, rows: int) -> None:
         self._size = path.stat().st_size
         self._progress = progress
+        self._rows = max(rows, 1)
         self._done = 0
 
-    def step(self) -> None:
-        self._done += 1
+    def rows(self, number: int) -> None:
+        """Count rows that were read."""
+        self._done += number
+        self._tell(min(self._done / self._rows, 1.0))
+
+    def all(self) -> None:
+        """Tell the end."""
+        self._tell(1.0)
+
+    def _tell(self, share: float) -> None:
         if self._progress is not None:
-            self._progress(self._size * self._done // self._COUNT, self._size)
+            self._progress(int(self._size * share), self._size)
 
 
 class _Process(NamedTuple):
     """One process of the recording, and its place among those that used a GPU."""
 
-    pid: int
+    key: int
     rank: int
     of: int
 
 
-def _timelines(database: Database, steps: _Steps) -> list[Timeline]:
+def _timelines(database: Database) -> list[Timeline]:
     names = Names(database)
-    steps.step()
-    gpu = tables.gpu_rows(database, names)
-    steps.step()
-    host = tables.host_rows(database, names)
-    steps.step()
-    waits = tables.wait_rows(database, names)
-    steps.step()
-    host["process"] = tables.process_of(host["thread"])
-    every = tables.Parts(gpu, host, waits)
+    gpu, host = tables.gpu_rows(database, names), tables.host_rows(database, names)
+    every = tables.Parts(gpu, host, tables.wait_rows(database, names)).placed()
     parts = every.timed()
     if len(parts.gpu["start"]) + len(parts.host["start"]) == 0:
         raise UnreadableInputError(f"{database.path} holds no CUDA activity: {_RECORD_CUDA}.")
     using = parts.gpu if len(parts.gpu["start"]) else parts.host
-    pids = np.unique(using["process"]).tolist()
+    processes = np.unique(using["process"]).tolist()
     timelines = [
-        _timeline(database, names, parts.of(pid), _Process(pid, rank, len(pids)))
-        for rank, pid in enumerate(pids)
+        _timeline(database, names, parts.of(process), _Process(process, rank, len(processes)))
+        for rank, process in enumerate(processes)
     ]
     return [_noted(timelines[0], len(every) - len(parts)), *timelines[1:]]
 
@@ -105,7 +109,7 @@ def _timeline(database: Database, names: Names, parts: tables.Parts, process: _P
     return Timeline(
         names=names.all,
         threads=_threads(database, names, threads),
-        devices=devices_of(database, process.pid),
+        devices=devices_of(database, tables.pid_of(process.key)),
         host=host,
         gpu=tables.gpu_table(parts.gpu, host),
         waits=tables.wait_table(parts.waits),
@@ -123,7 +127,8 @@ def _threads(database: Database, names: Names, ids: Ints) -> tuple[Thread, ...]:
         row[1]: names.string(row[0]) if isinstance(row[0], int) else ""
         for row in database.rows("ThreadNames", ("nameId", "globalTid"))
     }
-    pids, tids = tables.process_of(ids).tolist(), tables.thread_of(ids).tolist()
+    pids = [tables.pid_of(process) for process in tables.process_of(ids).tolist()]
+    tids = tables.thread_of(ids).tolist()
     return tuple(
         Thread(str(pid), str(tid), called.get(one, ""))
         for one, pid, tid in zip(ids.tolist(), pids, tids, strict=True)

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Flags, GpuKind, GpuTable, HostKind, HostTable, Ints, SmallInts, WaitTable
-from tailwave.readers.nsys.database import Database
+from tailwave.readers.nsys.database import Cell, Database, first, product, total
 from tailwave.readers.nsys.names import Names
 
 Table: TypeAlias = dict[str, Ints]
@@ -28,7 +28,7 @@ class Parts(msgspec.Struct, frozen=True):
 
     def timed(self) -> Parts:
         """Return the rows that have a begin and an end after it, which others lack (cut short)."""
-        return Parts(*(_ordered(rows, _is_timed(rows)) for rows in self.tables))
+        return Parts(*(_kept(rows, _is_timed(rows)) for rows in self.tables))
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -36,13 +36,28 @@ class Parts(msgspec.Struct, frozen=True):
 
     def of(self, process: int) -> Parts:
         """Return the rows of one process."""
-        return Parts(*(_ordered(rows, rows["process"] == process) for rows in self.tables))
+        return Parts(*(_kept(rows, rows["process"] == process) for rows in self.tables))
+
+    def placed(self) -> Parts:
+        """Give GPU rows and waits without a process that of the call with their correlation."""
+        return Parts(_placed(self.gpu, self.host), self.host, _placed(self.waits, self.host))
 
 
-_PUSH_POP, _START_END = 59, 60  # NVTX ranges in ENUM_NSYS_EVENT_TYPE
-_PID_SHIFT: Final = 24  # a global id is hardware, VM, process (24 bits) and thread (24 bits)
+# ENUM_NSYS_EVENT_TYPE: ranges of NVTX, and the making of a domain.
+_PUSH_POP, _START_END, _DOMAIN = 59, 60, 75
+# A global id is hardware (8 bits), VM (8 bits), process (24 bits) and thread (24 bits).
+_PID_SHIFT: Final = 24
+_PROCESS_MASK: Final = (1 << 40) - 1
 _ID_MASK: Final = (1 << 24) - 1
-_STREAM_WAIT: Final = 2
+_EVENT_SYNC, _STREAM_WAIT, _STREAM_SYNC = 1, 2, 3
+# What CUPTI writes where there is no stream.
+_NO_STREAM: Final = (1 << 32) - 1
+# Domains in which libraries mark their own work; in others programs mark theirs (the Python
+# package nvtx uses a domain "NVTX" where none is asked for).
+_LIBRARIES: Final = frozenset(
+    ("cccl", "cublas", "cublaslt", "cudnn", "cufft", "cufile", "curand", "cusolver", "cusparse")
+    + ("cutensor", "libcudf", "libkvikio", "librmm", "mpi", "nccl", "nvshmem", "tensorrt", "ucx")
+)
 _GPU_TABLES: Final = (
     "CUPTI_ACTIVITY_KIND_KERNEL",
     "CUPTI_ACTIVITY_KIND_MEMCPY",
@@ -53,58 +68,70 @@ RUNTIME: Final = "CUPTI_ACTIVITY_KIND_RUNTIME"
 NVTX: Final = "NVTX_EVENTS"
 _WAITS: Final = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
 _EVENTS: Final = "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
+LONG_TABLES: Final = (*_GPU_TABLES, RUNTIME, NVTX, _WAITS, _EVENTS)
 _WHEN: Final = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid")
 
 
 def process_of(global_id: Ints) -> Ints:
-    """Return the process ids within global ids."""
-    return np.where(global_id < 0, -1, global_id >> _PID_SHIFT & _ID_MASK)
+    """Return the processes within global ids, each told from others of other machines."""
+    return np.where(global_id == -1, -1, global_id >> _PID_SHIFT & _PROCESS_MASK)
+
+
+def pid_of(process: int) -> int:
+    """Return a process's id on its machine."""
+    return process & _ID_MASK if process >= 0 else -1
 
 
 def thread_of(global_id: Ints) -> Ints:
     """Return the thread ids within global ids."""
-    return np.where(global_id < 0, -1, global_id & _ID_MASK)
+    return np.where(global_id == -1, -1, global_id & _ID_MASK)
 
 
 def gpu_rows(database: Database, names: Names) -> Table:
     """Read the work of all GPUs and processes: kernels, copies, memsets, graphs as a whole."""
     parts = [_kernels(database, names), _copies(database, names), _memsets(database, names)]
-    return _joined([*parts, _graphs(database, names)])
+    rows = _joined([*parts, _graphs(database, names)])
+    return _kept(rows, ~_also_by_node(rows))
+
+
+def _also_by_node(rows: Table) -> Flags:
+    """Tell which rows stand for a whole graph whose nodes are there too."""
+    whole = rows["whole_graph"] > 0
+    if not whole.any():
+        return np.zeros(len(whole), dtype=bool)
+    _, process = np.unique(rows["process"], return_inverse=True)
+    launch = process.astype(np.int64) << 32 | rows["correlation"] & _NO_STREAM
+    known = rows["correlation"] >= 0
+    return np.asarray(whole & known & np.isin(launch, launch[~whole & known]))
 
 
 def _kernels(database: Database, names: Names) -> Table:
-    grid, block = ("gridX", "gridY", "gridZ"), ("blockX", "blockY", "blockZ")
-    name = ("demangledName", "shortName", "mangledName")
-    other = ("registersPerThread", "staticSharedMemory", "dynamicSharedMemory", "graphNodeId")
-    got = database.columns(_GPU_TABLES[0], (*_WHEN, *grid, *block, *name, *other))
-    shared = got["staticSharedMemory"] + got["dynamicSharedMemory"]
-    return _gpu_part(
-        got,
-        GpuKind.KERNEL,
-        name=names.of_strings(*(got[one] for one in name)),
-        grid=_product(got, grid),
-        block=_product(got, block),
-        registers=got["registersPerThread"],
-        shared=np.where(got["staticSharedMemory"] < 0, -1, shared),
-        graph_node=got["graphNodeId"],
+    got = database.columns(
+        _GPU_TABLES[0],
+        {
+            **_cells(_WHEN),
+            "name": first("demangledName", "shortName", "mangledName"),
+            "grid": product("gridX", "gridY", "gridZ"),
+            "block": product("blockX", "blockY", "blockZ"),
+            "registers": Cell(("registersPerThread",)),
+            "shared": total("staticSharedMemory", "dynamicSharedMemory"),
+            "graph_node": Cell(("graphNodeId",)),
+        },
     )
+    return _gpu_part(got, GpuKind.KERNEL, names.of_strings(got["name"]))
 
 
 def _copies(database: Database, names: Names) -> Table:
-    own = ("bytes", "copyKind", "srcKind", "dstKind", "graphNodeId")
-    got = database.columns(_GPU_TABLES[1], (*_WHEN, *own))
+    own = ("bytes", "copyKind", "srcKind", "dstKind")
+    got = database.columns(_GPU_TABLES[1], _cells((*_WHEN, *own), graph_node="graphNodeId"))
     name = names.of_copies(got["copyKind"], got["srcKind"], got["dstKind"])
-    return _gpu_part(
-        got, GpuKind.MEMCPY, name=name, bytes=got["bytes"], graph_node=got["graphNodeId"]
-    )
+    return _gpu_part(got, GpuKind.MEMCPY, name)
 
 
 def _memsets(database: Database, names: Names) -> Table:
-    got = database.columns(_GPU_TABLES[2], (*_WHEN, "bytes", "memKind", "graphNodeId"))
-    name = names.of_memsets(got["memKind"])
-    return _gpu_part(
-        got, GpuKind.MEMSET, name=name, bytes=got["bytes"], graph_node=got["graphNodeId"]
-    )
+    cells = _cells((*_WHEN, "bytes", "memKind"), graph_node="graphNodeId")
+    got = database.columns(_GPU_TABLES[2], cells)
+    return _gpu_part(got, GpuKind.MEMSET, names.of_memsets(got["memKind"]))
 
 
 def _graphs(database: Database, names: Names) -> Table:
@@ -112,38 +139,37 @@ def _graphs(database: Database, names: Names) -> Table:
 
     Such a row is the time in which the GPU ran the graph's nodes: work, not idle time.
     """
-    got = database.columns(_GPU_TABLES[3], (*_WHEN, "graphId"))
-    return _gpu_part(got, GpuKind.KERNEL, name=names.of_graphs(got["graphId"]), whole_graph=True)
+    got = database.columns(_GPU_TABLES[3], _cells((*_WHEN, "graphId")))
+    return _gpu_part(got, GpuKind.KERNEL, names.of_graphs(got["graphId"]), whole_graph=True)
 
 
-def _gpu_part(
-    got: Table, kind: GpuKind, *, name: SmallInts, whole_graph: bool = False, **own: Ints
-) -> Table:
+def _cells(columns: tuple[str, ...], **renamed: str) -> dict[str, Cell]:
+    return {field: Cell((c,)) for field, c in ({c: c for c in columns} | renamed).items()}
+
+
+def _gpu_part(got: Table, kind: GpuKind, name: SmallInts, *, whole_graph: bool = False) -> Table:
     rows = len(got["start"])
     unknown = np.full(rows, -1, dtype=np.int64)
-    fields = ("grid", "block", "registers", "shared", "bytes", "graph_node")
+    fields = ("grid", "block", "registers", "shared", "bytes")
+    node = got.get("graph_node", unknown)
     return {
         "start": got["start"],
         "end": got["end"],
         "name": name.astype(np.int64),
         "kind": np.full(rows, kind, dtype=np.int64),
         "device": got["deviceId"],
-        "stream": got["streamId"],
-        "correlation": got["correlationId"],
+        "stream": _stream(got["streamId"]),
+        # 0 is no call, and no node: migrations of managed memory, say, have none.
+        "correlation": np.where(got["correlationId"] == 0, -1, got["correlationId"]),
+        "graph_node": np.where(node == 0, -1, node),
         "process": process_of(got["globalPid"]),
         "whole_graph": np.full(rows, whole_graph, dtype=np.int64),
-        **{field: _node(own.get(field, unknown), field) for field in fields},
+        **{field: got.get(field, unknown) for field in fields},
     }
 
 
-def _node(column: Ints, field: str) -> Ints:
-    """Return a column; 0 is no graph node."""
-    return np.where(column == 0, -1, column) if field == "graph_node" else column
-
-
-def _product(got: Table, sides: tuple[str, ...]) -> Ints:
-    x, y, z = (got[side] for side in sides)
-    return np.where((x < 0) | (y < 0) | (z < 0), -1, x * y * z)
+def _stream(stream: Ints) -> Ints:
+    return np.where(stream == _NO_STREAM, -1, stream)
 
 
 def host_rows(database: Database, names: Names) -> Table:
@@ -160,6 +186,7 @@ def _calls(database: Database, names: Names) -> Table:
         "name": names.of_calls(got["nameId"]).astype(np.int64),
         "kind": np.full(len(got["start"]), HostKind.RUNTIME, dtype=np.int64),
         "thread": got["globalTid"],
+        "process": process_of(got["globalTid"]),
         "correlation": got["correlationId"],
     }
 
@@ -167,53 +194,87 @@ def _calls(database: Database, names: Names) -> Table:
 def _ranges(database: Database, names: Names) -> Table:
     """Read the NVTX ranges: a library's own, and operators', are operators; others annotations."""
     wanted = ("start", "end", "globalTid", "textId", "domainId", "eventType")
-    got = database.columns(NVTX, wanted)
-    texts = [text for (text,) in database.rows(NVTX, ("text",))]
-    kept = np.flatnonzero(
-        np.isin(got["eventType"], (_PUSH_POP, _START_END, -1)) & (got["end"] >= got["start"])
-    )
-    got = {field: column[kept] for field, column in got.items()}
-    code, operator = names.of_ranges([texts[i] for i in kept.tolist()], got["textId"])
-    library = got["domainId"] > 0
+    got = database.columns(NVTX, wanted, ("text", names.of_text))
+    library = _of_libraries(got, names)
+    # Ranges of the start/end kind need not enclose each other, as a library's calls do.
+    ranges = np.isin(got["eventType"], (_PUSH_POP, -1))
+    ranges |= (got["eventType"] == _START_END) & ~library
+    kept = np.flatnonzero(ranges & (got["end"] >= got["start"]))
+    got, library = _ordered(got, kept), library[kept]
+    code, operator = names.of_ranges(got["text"], got["textId"])
     return {
         "start": got["start"],
         "end": got["end"],
-        "name": code.astype(np.int64),
-        "kind": np.where(library | (operator > 0), HostKind.OPERATOR, HostKind.ANNOTATION),
+        "name": code,
+        "kind": np.where(library | operator, HostKind.OPERATOR, HostKind.ANNOTATION),
         "thread": got["globalTid"],
+        "process": process_of(got["globalTid"]),
         "correlation": np.full(len(kept), -1, dtype=np.int64),
     }
 
 
+def _of_libraries(got: Table, names: Names) -> Flags:
+    """Tell which NVTX events are in a library's domain; one without a name is taken for such."""
+    process = process_of(got["globalTid"])
+    library = got["domainId"] > 0
+    made = np.flatnonzero(got["eventType"] == _DOMAIN)
+    code, _ = names.of_ranges(got["text"][made], got["textId"][made])
+    for row, name in zip(made.tolist(), code.tolist(), strict=True):
+        if names.all[name].lower() not in _LIBRARIES:
+            same = got["domainId"] == got["domainId"][row]
+            library[same & (process == process[row])] = False
+    return library
+
+
 def wait_rows(database: Database, names: Names) -> Table:
     """Read who waited for what."""
-    wanted = (*_WHEN, "syncType", "deprecatedSyncType", "eventId", "eventSyncId")
+    wanted = (*_WHEN, "contextId", "syncType", "deprecatedSyncType", "eventId", "eventSyncId")
     got = database.columns(_WAITS, wanted)
-    kind = np.where(got["syncType"] < 0, got["deprecatedSyncType"], got["syncType"])
-    recorded = _recorded_events(database)
-    keys = zip(process_of(got["globalPid"]).tolist(), got["eventSyncId"].tolist(), strict=True)
-    found = [recorded.get(key, (-1, -1)) for key in keys]
-    source = np.array([stream for stream, _ in found], dtype=np.int64)
-    stream_waits = kind == _STREAM_WAIT
+    kind = np.where(got["syncType"] > 0, got["syncType"], got["deprecatedSyncType"])
+    by_event = np.isin(kind, (_EVENT_SYNC, _STREAM_WAIT))
+    source, record = _recorded(database, got)
+    stream = _stream(got["streamId"])
     return {
         "start": got["start"],
         "end": got["end"],
         "name": names.of_syncs(kind).astype(np.int64),
         "device": got["deviceId"],
-        "stream": np.where(stream_waits, got["streamId"], -1),
-        "source_stream": np.where(stream_waits | (source >= 0), source, got["streamId"]),
+        "stream": np.where(kind == _STREAM_WAIT, stream, -1),
+        "source_stream": np.where(by_event, source, np.where(kind == _STREAM_SYNC, stream, -1)),
         "correlation": got["correlationId"],
-        "record_correlation": np.array([record for _, record in found], dtype=np.int64),
+        "record_correlation": np.where(by_event, record, -1),
         "process": process_of(got["globalPid"]),
     }
 
 
-def _recorded_events(database: Database) -> dict[tuple[int, int], tuple[int, int]]:
-    """Return stream and correlation of each recorded event, by process and synchronisation."""
-    got = database.columns(_EVENTS, ("globalPid", "eventSyncId", "streamId", "correlationId"))
-    keys = zip(process_of(got["globalPid"]).tolist(), got["eventSyncId"].tolist(), strict=True)
-    values = zip(got["streamId"].tolist(), got["correlationId"].tolist(), strict=True)
-    return dict(zip(keys, values, strict=True))
+def _recorded(database: Database, waits: Table) -> tuple[Ints, Ints]:
+    """Return stream and call of the record that each wait waits for; -1 if there is none.
+
+    ``eventSyncId`` names it. Exports from before 2025 lack it; there it is the latest record of
+    the event before the wait, and an event's id is its context's own.
+    """
+    wanted = ("globalPid", "contextId", "eventId", "eventSyncId", "streamId", "correlationId")
+    got = database.columns(_EVENTS, wanted)
+    if len(got["eventId"]) == 0 or len(waits["start"]) == 0:
+        nothing = np.full(len(waits["start"]), -1, dtype=np.int64)
+        return nothing, nothing
+    named = bool((got["eventSyncId"] > 0).any())
+    fields = ("globalPid", *(("eventSyncId",) if named else ("contextId", "eventId")))
+    both = [np.concatenate([got[field], waits[field]]) for field in fields]
+    _, event = np.unique(np.stack(both, axis=1), axis=0, return_inverse=True)
+    call = np.concatenate([got["correlationId"], waits["correlationId"]])
+    # In the order of the calls, each event's on its own: who recorded it last?
+    order = np.lexsort((call, event.ravel()))
+    event, records = event.ravel()[order], order < len(got["eventId"])
+    last = np.maximum.accumulate(np.where(records, np.arange(len(order)), -1))
+    found = (last >= 0) & (event[last] == event)
+    record = np.empty(len(order), dtype=np.int64)
+    record[order] = np.where(found, order[last], -1)
+    record = record[len(got["eventId"]) :]
+    return (
+        np.where(record >= 0, _stream(got["streamId"][record]), -1),
+        np.where(record >= 0, got["correlationId"][record], -1),
+    )
 
 
 def host_table(rows: Table) -> HostTable:
@@ -285,8 +346,29 @@ def _is_timed(rows: Table) -> Flags:
     return np.asarray((rows["start"] >= 0) & (rows["end"] >= rows["start"]))
 
 
+def _placed(rows: Table, host: Table) -> Table:
+    """Give rows without a process that of the one call with their correlation, if there is one."""
+    lost = rows["process"] == -1
+    calls = np.flatnonzero((host["process"] >= 0) & (host["correlation"] >= 0))
+    if len(calls) == 0 or not lost.any():
+        return rows
+    calls = calls[np.lexsort((host["process"][calls], host["correlation"][calls]))]
+    correlation, process = host["correlation"][calls], host["process"][calls]
+    low = np.minimum(np.searchsorted(correlation, rows["correlation"]), len(calls) - 1)
+    high = np.maximum(np.searchsorted(correlation, rows["correlation"], side="right") - 1, 0)
+    same = (correlation[low] == rows["correlation"]) & (process[low] == process[high])
+    only = process.min() if process.min() == process.max() else -1
+    found = np.where(same, process[low], only)
+    return {**rows, "process": np.where(lost, found, rows["process"])}
+
+
 def _joined(parts: list[Table]) -> Table:
     return {field: np.concatenate([part[field] for part in parts]) for field in parts[0]}
+
+
+def _kept(rows: Table, keep: Flags) -> Table:
+    """Select rows, without a copy where all are kept."""
+    return rows if keep.all() else _ordered(rows, keep)
 
 
 def _ordered(rows: Table, order: Ints | Flags) -> Table:
