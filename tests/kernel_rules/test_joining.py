@@ -87,3 +87,26 @@ def test_an_ambiguous_base_name_is_refused() -> None:
 def test_a_kernel_that_was_not_profiled_has_no_profile() -> None:
     """Nothing of its name."""
     assert Index([profiled("k()")]).find("other()", 8, 64) == ""
+
+
+def test_demanglers_spell_template_arguments_differently() -> None:
+    """NVIDIA's writes casts and T2 where the profiler of PyTorch writes literals and types."""
+    theirs = (
+        "void at::native::vectorized_elementwise_kernel<(int)4, at::native::CUDAFunctor_add<float>,"
+        " std::array<char *, (unsigned long)3>>(int, T2, T3)"
+    )
+    other = theirs.replace("CUDAFunctor_add<float>", "FillFunctor<float>")
+    ours = (
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
+        "std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)"
+    )
+    index = Index([profiled(other), profiled(theirs)])
+    assert index.find(ours, 8, 64) == Match(1, "by name, grid and block", same_shape=True)
+
+
+def test_a_name_without_its_arguments_is_no_whole_name_of_a_template() -> None:
+    """A report has "k" as another name of k<float> and of k<int>: a recording's "k" is neither."""
+    index = Index(
+        [profiled("void k<float>(T1)", names=("k",)), profiled("void k<int>(T1)", names=("k",))]
+    )
+    assert index.find("k", 8, 64) == "2 profiles have its base name, grid and block"

@@ -1,8 +1,4 @@
-"""Which profile a recording's kernel belongs to: by its name as a whole or in part, and its shape.
-
-Recorders and profilers spell a kernel's name differently: with or without its return type, its
-template arguments and its parameters, or mangled.
-"""
+"""Which profile a recording's kernel belongs to: by its name, whole or in part, and its shape."""
 
 from __future__ import annotations
 
@@ -12,10 +8,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tailwave.kernel_rules.spelling import instance, plain
 from tailwave.model import KernelDiagnosis, Shape
 
 _MANGLED = re.compile(r"_Z(?:N[VK]*)?(?P<parts>(?:\d+\w+)+)")
-_SPACES = re.compile(r"\s+")
 _OPEN, _CLOSE = "<([{", ">)]}"
 
 
@@ -34,19 +30,21 @@ class Index:
         """Index kernels by every spelling of their names, and by their base names."""
         self._kernels = kernels
         self._whole: dict[str, list[int]] = {}
+        self._instance: dict[str, list[int]] = {}
         self._base: dict[str, list[int]] = {}
         for number, kernel in enumerate(kernels):
-            spellings = (kernel.name, *kernel.names)
-            for text in dict.fromkeys(plain(name) for name in spellings):
+            base = base_of(kernel.name)
+            for text in _whole_names(kernel, base):
                 self._whole.setdefault(text, []).append(number)
-            self._base.setdefault(base_of(kernel.name), []).append(number)
+            self._instance.setdefault(instance(kernel.name), []).append(number)
+            self._base.setdefault(base, []).append(number)
 
     def find(self, name: str, grid: int, block: int) -> Match | str:
         """Return the profile of a kernel of the recording, or why there is none.
 
         ``grid`` and ``block`` are counts of CTAs and of threads, -1 where they are not known.
         """
-        whole = self._whole.get(plain(name), [])
+        whole = self._whole.get(plain(name)) or self._instance.get(instance(name))
         if whole:
             return self._by_shape(whole, grid, block)
         base = self._base.get(base_of(name), [])
@@ -86,9 +84,15 @@ def size(shape: Shape | None) -> int:
     return -1 if shape is None else math.prod(shape)
 
 
-def plain(name: str) -> str:
-    """Return a name without spaces and without its return type."""
-    return _SPACES.sub("", name.strip().removeprefix("void "))
+def _whole_names(kernel: KernelDiagnosis, base: str) -> dict[str, None]:
+    """Return the spellings of a kernel's whole name.
+
+    Its base name is one only of a kernel that is no instance of a template: instances share it.
+    """
+    names = dict.fromkeys(plain(name) for name in (kernel.name, *kernel.names))
+    if instance(kernel.name).endswith(">"):
+        names.pop(base, None)
+    return names
 
 
 def base_of(name: str) -> str:
