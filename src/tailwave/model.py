@@ -707,7 +707,7 @@ class KernelProfiles(msgspec.Struct, frozen=True):
     """
 
     profiles: tuple[KernelProfile, ...]
-    kind: str  # "ncu-report", "ncu-csv raw", "ncu-csv details"
+    kind: str  # "ncu-report", "ncu-csv raw", "ncu-csv details", "ncu-csv details and raw"
     path: str
     notes: tuple[str, ...] = ()
 

@@ -16,7 +16,7 @@ from tailwave.reports.chrome import to_chrome
 from tests.builders import Trace, kernel, steps
 from tests.kernel_rules.profiles import kept
 from tests.kernel_rules.raw_page import raw_page
-from tests.readers.ncu.pages import LAUNCH, launched, rows
+from tests.readers.ncu.pages import LAUNCH, launched, long_page, rows
 
 PLANTED = kept("planted_faults")
 HEALTHY = tuple(PLANTED[number] for number in (1, 3, 9, 12))
@@ -154,3 +154,82 @@ def test_an_empty_page_is_unreadable(tmp_path: Path, capsys: pytest.CaptureFixtu
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
+
+
+def test_without_counters_nothing_is_praised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That nothing was found means little where nothing was asked: the first sentence says so."""
+    path = tmp_path / "few.csv"
+    units = (*("" for _ in LAUNCH), "ns")
+    path.write_text(
+        rows([(*LAUNCH, "gpu__time_duration.sum"), units, (*launched(), "1000")]), "utf-8"
+    )
+    assert run(["diagnose", str(path)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith(
+        "Nothing was found that costs this kernel time worth a cure, but 12 questions are open"
+    )
+    assert "nothing found that costs it time, but 12 questions are open" in out
+
+
+def test_a_file_given_twice_counts_once(
+    profile: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under any spelling of its path."""
+    monkeypatch.chdir(profile.parent)
+    found = document(capsys, profile, Path(profile.name))
+    assert found["source"]["events"] == 16
+    assert {kernel["launches"] for kernel in found["kernels"]} == {1}
+
+
+def test_files_of_two_kinds_are_of_ncu(
+    profile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A raw and a details page."""
+    other = tmp_path / "details.csv"
+    other.write_text(long_page([(launched(), [("Duration", "ns", "1,000.5")])]), "utf-8")
+    assert document(capsys, profile, other)["source"]["kind"] == "ncu"
+
+
+def test_with_a_recording_only_its_kernels_are_shown(
+    profile: Path, recording: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others are in a note, and in the document behind those of the step."""
+    assert run(["diagnose", str(recording), str(profile)]) == 0
+    out = capsys.readouterr().out
+    assert " 1. k01(float *)" in out
+    assert " 2. k" not in out.partition("Kernels, by")[2]
+    assert "Profiled, but not in the recording's step: " in " ".join(out.split())
+    kernels = document(capsys, recording, profile)["kernels"]
+    assert [kernel["in_trace"] is not None for kernel in kernels] == [True] + [False] * 15
+
+
+def test_a_recording_of_another_program_is_said_to_be_one(
+    profile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No kernel in common: one sentence in place of kernels that the step does not run."""
+
+    def body(trace: Trace) -> None:
+        trace.launch(5, 9, kernel("rest", 10, 1005, grid=1056))
+
+    path = tmp_path / "other.json"
+    path.write_bytes(to_chrome(steps(4, 30, body, gpu=1000)))
+    assert run(["diagnose", str(path), str(profile)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "None of the profiled kernels is in the recording's step: profile the program" in out
+    assert "k01(float *) grid" not in out
+
+
+def test_of_many_kernels_the_worst_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Twenty, and how many more there are."""
+    path = tmp_path / "many.csv"
+    page = [(launched(n, f"k{n}()"), [("Duration", "ns", "1,000.5")]) for n in range(25)]
+    path.write_text(long_page(page), "utf-8")
+    assert run(["diagnose", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "20. k19()" in out
+    assert "k20()" not in out
+    assert "and 5 more, which lose no more than these: --json has all" in out

@@ -15,7 +15,7 @@ def test_one_cta_too_many_costs_half() -> None:
     cause = found(wave_tail, made({MEAN: 50_000.0}, grid=(133, 1, 1)))
     assert cause.share == pytest.approx(1 - 133 / 264)
     assert evidence(cause, "in the grid") == 133
-    assert "1 of the SMs run one more" in cause.claim
+    assert "132 SMs: 1 SM runs one more than the others" in cause.claim
 
 
 def test_no_more_than_sms_were_seen_idle() -> None:

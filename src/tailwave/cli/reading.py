@@ -21,7 +21,8 @@ def read_inputs(files: tuple[Path, ...]) -> tuple[list[Timeline], list[KernelPro
 
     ours = tuple(file for file in files if holds_profiles(file))
     others = tuple(file for file in files if file not in ours)
-    return read_files(others), [read_profiles(file) for file in ours]
+    once = {file.resolve(): file for file in ours}  # given twice, launches would count twice
+    return read_files(others), [read_profiles(file) for file in once.values()]
 
 
 def read_files(files: tuple[Path, ...]) -> list[Timeline]:

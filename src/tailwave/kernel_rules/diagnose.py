@@ -31,7 +31,7 @@ def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
     kernels = diagnose_kernels(profiles)
     devices = list(dict.fromkeys(kernel.device for kernel in kernels if kernel.device))
     return Diagnosis(
-        source=Source(path, files[0].kind, len(profiles), (0,)),
+        source=Source(path, _kind(files), len(profiles), (0,)),
         device=devices[0] if devices else None,
         steps=None,
         division=(),
@@ -39,6 +39,11 @@ def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
         notes=(*(note for file in files for note in file.notes), *_unused(kernels)),
         kernels=kernels,
     )
+
+
+def _kind(files: Sequence[KernelProfiles]) -> str:
+    kinds = {file.kind for file in files}
+    return kinds.pop() if len(kinds) == 1 else "ncu"
 
 
 def _unused(kernels: Sequence[KernelDiagnosis]) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ class Join:
         found += [_of_shape(case, forecast, joined, placed, code) for code in known]
         return Added(
             findings=tuple(one for one in found if one is not None),
-            kernels=placed,
+            kernels=tuple(sorted(placed, key=_lost_of_step, reverse=True)),
             notes=tuple(_notes(case, joined, placed)),
             instead=frozenset(known),
         )
@@ -129,6 +129,13 @@ class Join:
         if match:
             joined.refused.append(f"{short(text)} (grid {grid:,}): {match}")
         return None
+
+
+def _lost_of_step(kernel: KernelDiagnosis) -> tuple[bool, float]:
+    """Return whether a kernel is in the step, and the time (us) that it loses of one."""
+    place = kernel.in_trace
+    share = kernel.findings[0].share if kernel.findings else 0.0
+    return place is not None, place.step_us * share if place else 0.0
 
 
 def _place(case: Case, forecast: Forecast, joined: _Joined, number: int) -> InTrace | None:

@@ -1,8 +1,8 @@
 """Which profile a recording's kernel belongs to: by its name, whole or in part, and its shape.
 
 NVIDIA's tools write ``k<(int)4, (bool)1, <unnamed>::F, [lambda(float) (instance 1)]>(T1)`` where
-PyTorch's profiler has ``k<4, true, (anonymous namespace)::F, {lambda(float)#1}>(int const*)``; others
-leave out template arguments and parameters, or mangle the name.
+PyTorch's profiler has ``k<4, true, (anonymous namespace)::F, {lambda(float)#1}>(int const*)``.
+Others leave out template arguments and parameters, or mangle the name.
 """
 
 from __future__ import annotations

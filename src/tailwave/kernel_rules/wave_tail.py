@@ -39,8 +39,8 @@ def find(kernel: Kernel) -> Cause | None:
     if not more or share <= 0:
         return None
     claim = (
-        f"{ctas:,.0f} CTAs on {sms:.0f} SMs: {more:.0f} of the SMs run one more than the others, "
-        f"which stand idle for {percent(share)} of the kernel."
+        f"{ctas:,.0f} CTAs on {sms:.0f} SMs: {'1 SM runs' if more == 1 else f'{more:.0f} SMs run'} "
+        f"one more than the others, which stand idle for {percent(share)} of the kernel."
     )
     evidence = [
         Evidence("in the grid", ctas, "CTAs"),

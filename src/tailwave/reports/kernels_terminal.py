@@ -21,7 +21,12 @@ _HEADING = "bold underline"
 _INDENT = " " * 4
 _INNER = " " * 8
 _LONGEST_NAME = 60
+_MOST_KERNELS = 20  # shown; a profile of a whole program has hundreds
 _MOST_STALLS = 4
+_STRANGERS = (
+    "None of the profiled kernels is in the recording's step: profile the program that was "
+    "recorded, or diagnose the profile alone."
+)
 
 
 def kernels_headline(kernels: tuple[KernelDiagnosis, ...]) -> str:
@@ -29,25 +34,41 @@ def kernels_headline(kernels: tuple[KernelDiagnosis, ...]) -> str:
     ailing = [kernel for kernel in kernels if _ails(kernel)]
     if not ailing:
         which = "this kernel" if len(kernels) == 1 else f"any of these {len(kernels)} kernels"
-        return f"Nothing was found that costs {which} time worth a cure."
+        found = f"Nothing was found that costs {which} time worth a cure"
+        unanswered = _open_questions(kernels)
+        return f"{found}, but {_are_open(unanswered)}." if unanswered else f"{found}."
     worst = ailing[0]
     finding = worst.findings[0]
     cure = f" Try {' or '.join(finding.remedies)}." if finding.remedies else ""
-    of = f" Of {len(kernels)} kernels {len(ailing)} can be cured." if len(kernels) > 1 else ""
+    lose = "lose" if len(ailing) > 1 else "loses"
+    of = f" {len(ailing)} of {len(kernels)} kernels {lose} time." if len(kernels) > 1 else ""
     return f"{_short(worst.name)}: {finding.claim}{cure}{of}"
 
 
-def print_kernels(page: Page, kernels: tuple[KernelDiagnosis, ...]) -> None:
-    """Print each kernel, and what the profile does not answer of any."""
+def print_kernels(page: Page, kernels: tuple[KernelDiagnosis, ...], *, recorded: bool) -> None:
+    """Print each kernel, and what the profile does not answer of any.
+
+    ``recorded``: there is a recording's step, and only kernels that it runs are of interest.
+    """
     if not kernels:
         return
     page.blank()
     page.paragraph("Kernels, by the time that they lose", style=_HEADING)
-    for number, kernel in enumerate(kernels, start=1):
+    shown = tuple(one for one in kernels if one.in_trace) if recorded else kernels
+    if not shown:
+        page.paragraph(_STRANGERS)
+        return
+    for number, kernel in enumerate(shown[:_MOST_KERNELS], start=1):
         if number > 1:
             page.blank()
         _print_kernel(page, number, kernel)
-    _print_unanswered(page, kernels)
+    if len(shown) > _MOST_KERNELS:
+        page.blank()
+        more = len(shown) - _MOST_KERNELS
+        page.paragraph(
+            f"and {more} more, which lose no more than these: --json has all", style="dim"
+        )
+    _print_unanswered(page, shown)
 
 
 def _ails(kernel: KernelDiagnosis) -> bool:
@@ -69,8 +90,26 @@ def _print_kernel(page: Page, number: int, kernel: KernelDiagnosis) -> None:
     for finding in kernel.findings:
         _print_finding(page, finding)
     if not kernel.findings:
-        page.paragraph("nothing found that costs it time", lead=_INDENT, style="green")
+        _print_nothing(page, len(kernel.unanswered))
     _print_figures(page, kernel)
+
+
+def _print_nothing(page: Page, unanswered: int) -> None:
+    """Say that nothing was found; without counters that is no praise."""
+    found = "nothing found that costs it time"
+    if unanswered:
+        page.paragraph(f"{found}, but {_are_open(unanswered)}", lead=_INDENT)
+    else:
+        page.paragraph(found, lead=_INDENT, style="green")
+
+
+def _open_questions(kernels: tuple[KernelDiagnosis, ...]) -> int:
+    return len({one.code for kernel in kernels for one in kernel.unanswered})
+
+
+def _are_open(count: int) -> str:
+    questions = f"{count} questions are" if count > 1 else "1 question is"
+    return f"{questions} open, for the profile lacks what answers {'them' if count > 1 else 'it'}"
 
 
 def _launch(kernel: KernelDiagnosis) -> str:

@@ -35,7 +35,7 @@ def render(diagnosis: Diagnosis, console: Console) -> None:
     _print_subject(page, diagnosis)
     _print_division(page, diagnosis.division)
     _print_findings(page, diagnosis.findings)
-    print_kernels(page, diagnosis.kernels)
+    print_kernels(page, diagnosis.kernels, recorded=diagnosis.steps is not None)
     _print_notes(page, diagnosis)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -20,6 +22,7 @@ from tests.readers.ncu.pages import (
     LONG,
     NVTX,
     RULES,
+    SECTION,
     Metric,
     launched,
     long_page,
@@ -388,12 +391,41 @@ REFUSED = {
     ),
     "no permission": (
         "==ERROR== ERR_NVGPUCTRPERM - no permission\n==WARNING== No kernels were profiled.\n",
-        "ncu says there: ERR_NVGPUCTRPERM - no permission: profile again",
+        "ncu may not read counters there (ERR_NVGPUCTRPERM); run it as root, or have the driver",
     ),
     "messages only": ("==PROF== Connected to process 1\n", "holds no kernel launch"),
     "summary": (
         rows([("ID", "Kernel Name", "Invocations", "Metric Name", "Minimum", "Average")]),
         "is a summary over launches: export it again without --print-summary",
+    ),
+    "summary as ncu 2023 and later head it": (
+        rows(
+            [
+                ("Process ID", "Kernel Name", "Invocations", "Metric Name", "Minimum", "Average"),
+                ("10", "k()", "14", "Duration", "1", "2"),
+            ]
+        ),
+        "is a summary over launches: export it again without --print-summary",
+    ),
+    "names of counters": (
+        '"Metric Name","Metric Type","Metric Unit"\n"dram__bytes","Counter","byte"\n',
+        "is a list of counters' names",
+    ),
+    "nvprof": (
+        "==7== NVPROF is profiling process 7, command: ./a.out\n==7== Profiling result:\n",
+        "is output of nvprof, not of ncu",
+    ),
+    "source page": (
+        '==PROF== Connected to process 1\n"#","Address","Source","# Samples"\n"0","7f","MOV","1"\n',
+        "is ncu's source page, without counters",
+    ),
+    "text page": (
+        "==PROF== Connected\n  k(float *) (1, 1, 1)x(32, 1, 1)\n    Section: Occupancy\n",
+        "is ncu's output for a person, not CSV",
+    ),
+    "rows alone": (
+        rows([(*launched(), SECTION, "gpu__time_duration.sum", "ns", "1")]),
+        "is a page without its header row",
     ),
 }
 
@@ -408,3 +440,62 @@ def test_what_holds_no_launch_is_one_sentence(tmp_path: Path, text: str, words: 
     assert words in said
     assert said.endswith(".")
     assert "\n" not in said
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_page_that_a_spreadsheet_saved(tmp_path: Path, separator: str) -> None:
+    """Where the comma begins decimals, spreadsheets separate with semicolons, and quote less."""
+    metrics = [("sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "65,77")]
+    text = io.StringIO()
+    table = csv.reader(io.StringIO(long_page([(launched(), metrics)])))
+    csv.writer(text, delimiter=separator, lineterminator="\n").writerows(table)
+    [profile] = read(tmp_path, text.getvalue()).profiles
+    assert profile.value("sm__throughput.avg.pct_of_peak_sustained_elapsed") == 65.77
+    assert profile.grid == (1320, 2, 1)
+
+
+def test_labels_of_2020(tmp_path: Path) -> None:
+    """A blank line below the header, the date of the launch, and SOL for throughput."""
+    header = (
+        *("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time", "Context"),
+        *("Stream", "Section Name", "Metric Name", "Metric Unit", "Metric Value"),
+    )
+    launch = ("0", "9", "cfd", "127.0.0.1", "step_factor", "2020-Apr-07 17:01:05", "1", "7")
+    metrics = [
+        ("Memory Frequency", "cycle/second", "772656250"),
+        ("SOL FB", "%", "39.60"),
+        ("SOL L2", "%", "29.05"),
+        ("SOL TEX", "%", "31.10"),
+        ("Duration", "nsecond", "11450"),
+    ]
+    table = rows([(*launch, "GPU Speed Of Light", *metric) for metric in metrics])
+    [profile] = read(tmp_path, f"{rows([header])}\n{table}").profiles
+    assert profile.value("dram__cycles_elapsed.avg.per_second") == 772656250
+    assert profile.value("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed") == 39.6
+    assert profile.value("lts__throughput.avg.pct_of_peak_sustained_elapsed") == 29.05
+    assert profile.value("l1tex__throughput.avg.pct_of_peak_sustained_active") == 31.1
+    assert profile.value("gpu__time_duration.sum") == 11450
+
+
+def test_fields_without_quotes(tmp_path: Path) -> None:
+    """Scripts that rewrite a page leave empty fields bare."""
+    header = (*LAUNCH[:7], "Metric Name", "Metric Unit", "Metric Value")
+    row = '"0","12345","python.exe","localhost","void sweep<float, 256>",,,"{}","{}",{}\n'
+    text = rows([header]) + row.format("gpu__time_duration.sum", "nsecond", 1250000)
+    text += row.format("launch__grid_size", "", 128)
+    [profile] = read(tmp_path, text).profiles
+    assert profile.name == "void sweep<float, 256>"
+    assert profile.value("gpu__time_duration.sum") == 1250000
+    assert profile.value("launch__grid_size") == 128
+    assert profile.stream is None
+
+
+def test_without_ids_kernels_are_told_by_their_names(tmp_path: Path) -> None:
+    """A page whose column of IDs was dropped."""
+    header = ("Process ID", "Kernel Name", "Metric Name", "Metric Unit", "Metric Value")
+    table = [("1", "a()", "Duration", "ns", "10"), ("1", "b()", "Duration", "ns", "20")]
+    got = read(tmp_path, rows([header, *table])).profiles
+    assert [(one.name, one.value("gpu__time_duration.sum")) for one in got] == [
+        ("a()", 10.0),
+        ("b()", 20.0),
+    ]

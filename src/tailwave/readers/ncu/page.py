@@ -36,6 +36,30 @@ _KINDS = {
     "ERR": RuleKind.ERROR,
     "OK": RuleKind.OK,
 }
+_FORBIDDEN = "ERR_NVGPUCTRPERM"
+_FORBIDDEN_WORDS = (
+    f"ncu may not read counters there ({_FORBIDDEN}); run it as root, or have the driver loaded "
+    "with NVreg_RestrictProfilingToAdminUsers=0"
+)
+# What else ncu and its predecessor print, by a line of it.
+_OTHERS = (
+    (
+        re.compile(
+            r'"?Metric Name"?,"?Metric Type"?|^Device .* \([A-Z]{2}\w{3}\)\n-{9}', re.MULTILINE
+        ),
+        ("a list of counters' names, without a launch"),
+    ),
+    (re.compile(r"^==\d+== *(?:NVPROF|Profiling)", re.MULTILINE), "output of nvprof, not of ncu"),
+    (
+        re.compile(r'^"#","Address"|^"?#"?,"?Source"?', re.MULTILINE),
+        "ncu's source page, without counters",
+    ),
+    (re.compile(r"^ {2,}Section: \w", re.MULTILINE), "ncu's output for a person, not CSV"),
+    (
+        re.compile(r'^"\d+","\d+","[^"\n]*","[^"\n]*","', re.MULTILINE),
+        "a page without its header row",
+    ),
+)
 _NO_UNITS = "the page lacks its row of units"
 
 Row = dict[str, str]
@@ -61,24 +85,40 @@ def read_profiles(path: Path) -> KernelProfiles:
 
 
 def is_page(head: bytes) -> bool:
-    """Tell from a file's first bytes whether it is a page of ncu."""
+    """Tell from a file's first bytes whether it is a page of ncu, or some other output of it."""
     text = decoded(head)
-    return text.startswith("==PROF==") or bool(page_of(text + "\n").tables)
+    ours = text.startswith("==PROF==") or _other(text) is not None
+    return ours or bool(page_of(text + "\n").tables)
 
 
 def _nothing(path: Path, data: bytes, page: Page) -> str:
     if not data.strip():
         return f"{path} is empty: {WANTED}."
-    for kind in ("ERROR", "WARNING"):
-        for message in page.messages.get(kind, ()):
-            said = message.rstrip(".:")
-            return f"{path} holds no kernel launch; ncu says there: {said}: profile again."
+    if (told := _told(page)) is not None:
+        return f"{path} holds no kernel launch; {told}."
     if any("Metric Value" not in t.header and "Average" in t.header for t in page.tables):
         return f"{path} is a summary over launches: export it again without --print-summary."
+    if (other := _other(decoded(data))) is not None:
+        return f"{path} is {other}: {WANTED}."
     if page.tables or page.cut or "PROF" in page.messages:
         ends = "ends before its first launch" if page.cut else "holds no kernel launch"
         return f"{path} {ends}: {WANTED}."
     return f"{path} is neither a report of ncu nor a CSV page of it: {WANTED}."
+
+
+def _told(page: Page) -> str | None:
+    """Return why there is no launch, by ncu's own messages; None if they do not tell."""
+    said = [*page.messages.get("ERROR", ()), *page.messages.get("WARNING", ())]
+    if any(_FORBIDDEN in message for message in said):
+        return _FORBIDDEN_WORDS
+    return f"ncu says there: {said[0].rstrip('.:')}: profile again" if said else None
+
+
+def _other(text: str) -> str | None:
+    """Say which other output of a profiler a text is; None for one that looks like none."""
+    if page_of(text + "\n").tables:
+        return None
+    return next((words for pattern, words in _OTHERS if pattern.search(text)), None)
 
 
 def _notes(page: Page) -> tuple[str, ...]:
@@ -143,10 +183,10 @@ def _raw(table: Table, decimal: str) -> Iterator[Launch]:
 
 
 def _long(table: Table, decimal: str) -> Iterator[Launch]:
-    launches: dict[tuple[str, str], Launch] = {}
+    launches: dict[tuple[str, str, str], Launch] = {}
     for row in table.rows:
         named = _named(table, row)
-        key = (named.get("Process ID", ""), named["ID"])
+        key = (named.get("Process ID", ""), named.get("ID", ""), named.get("Kernel Name", ""))
         if key not in launches:
             launches[key] = _launch(named)
         launch = launches[key]

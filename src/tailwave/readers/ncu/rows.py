@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 
 _ID = re.compile(r"[0-9]+")
 _ROW_STARTS = re.compile(r'"|[0-9]')
+# A spreadsheet saves with semicolons where the comma begins decimals, or with tabs.
+_HEADER = re.compile(r'"?(?:ID|Process ID)"?([,;\t])')
 _MESSAGE = re.compile(r"==(ERROR|WARNING|PROF)== *(.*)")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -23,6 +25,7 @@ class Table:
     """One header and the rows below it; ``units`` is empty where the table has no such row."""
 
     header: list[str]
+    separator: str = ","
     units: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
 
@@ -85,7 +88,7 @@ def _row(lines: list[str], at: int) -> tuple[str, int]:
     if not row.startswith('"') or row.count('"') % 2 == 0:
         return row, at + 1
     for more in range(at + 1, min(at + MOST_LINES, len(lines))):
-        if re.match(r'"[0-9]+","|==', lines[more]):
+        if re.match(r'"[0-9]+"[,;\t]"|==', lines[more]):
             break  # the quote was lost, not the line
         row += "\n" + lines[more]
         if row.count('"') % 2 == 0:
@@ -98,12 +101,14 @@ def _add(page: Page, line: str, *, whole: bool) -> None:
     if message := _MESSAGE.match(line):
         page.messages.setdefault(message[1], []).append(message[2].strip())
         return
-    fields = _fields(line)
-    if fields is not None and fields[0] == "ID" and "Kernel Name" in fields:
-        page.tables.append(Table(fields))
+    header = _HEADER.match(line)
+    separator = header[1] if header else page.tables[-1].separator if page.tables else ","
+    fields = _fields(line, separator)
+    if header and fields is not None and "Kernel Name" in fields:
+        page.tables.append(Table(fields, separator))
     elif page.tables:
         _add_row(page, fields, line, whole=whole)
-    elif not whole and line.startswith('"ID"'):
+    elif not whole and header:
         page.cut = True
 
 
@@ -127,12 +132,12 @@ def _are_units(table: Table, fields: list[str]) -> bool:
     return wanted and len(fields) == len(table.header) and not fields[0]
 
 
-def _fields(line: str) -> list[str] | None:
-    """Split a line at its commas; None for one that is not CSV."""
+def _fields(line: str, separator: str) -> list[str] | None:
+    """Split a line at its separators; None for one that is not CSV."""
     if line.count('"') % 2:
         return None
     try:
-        rows = list(csv.reader([line], skipinitialspace=True))
+        rows = list(csv.reader([line], delimiter=separator, skipinitialspace=True))
     except csv.Error:
         return None
     return [text.strip() for text in rows[0]] if rows and rows[0] else None
