@@ -198,3 +198,26 @@ def test_nothing_logged_is_nothing_taken_off() -> None:
     likely = unprofiled(case, silent).likely
     assert likely.work.tolist() == recorded.work.tolist()
     assert likely.hold.tolist() == recorded.hold.tolist()
+
+
+@pytest.mark.parametrize("kind", ["nsys", "record"])
+def test_of_a_recorder_of_unknown_cost_nothing_is_taken_off(kind: str) -> None:
+    """The likely program is the recorded one; its host may have been as much slower as any's."""
+    timeline = msgspec.structs.replace(_launches(8.0), kind=kind)
+    case = case_of(timeline)
+    recorded = program_of(case)
+    found = unprofiled(case, recorded)
+    assert (found.known, found.host_speed) == (False, 1.0)
+    assert found.likely is recorded
+    assert found.slowest is recorded
+    one = 5
+    spent = found.fastest.work[one].sum() + found.fastest.hold[one]
+    assert spent == _about(40_000 * 0.6)
+
+
+def test_of_a_recorder_of_unknown_cost_graphs_keep_their_gaps() -> None:
+    """What the recorder does between two nodes of a graph is not known either."""
+    nodes = [kernel("node", 109 + 5 * number, 113 + 5 * number) for number in range(10)]
+    timeline = Trace().step(0, 200).launch(60, 100, *nodes, call="cudaGraphLaunch").build()
+    likely = _overhead(msgspec.structs.replace(timeline, kind="nsys")).likely
+    assert likely.gap.tolist()[1:] == [1_000] * 9

@@ -120,9 +120,44 @@ def test_a_sizeable_pageable_copy_holds_the_host(
 @pytest.mark.parametrize("name", ["cudaMemcpy", "hipMemcpyWithStream"])
 def test_a_synchronous_copy_of_a_value_is_a_wait(name: str) -> None:
     """A few bytes fetched without Async: the host waits for all that the GPU has yet to do."""
-    trace = launches(Trace().step(0, 500), 0)
+    trace = launches(Trace().step(0, 500), 0).op("aten::item", 108, 310)
     trace.launch(110, 310, copy(PAGEABLE_DTOH, 305, 306, size=8), call=name)
-    assert lost(launches(trace, 320).build()) == [(110, 310, Activity.SYNC)]
+    assert lost(launches(trace, 320).build()) == [(108, 310, Activity.SYNC)]
+
+
+def _fetched_after(pause: float, copied: str = PAGEABLE_DTOH, held: float = 0) -> Timeline:
+    """Launches up to 95 us, and after a pause a copy with the wait for it; no operators."""
+    at = 95 + pause
+    trace = launches(Trace().step(0, at + held + 130), 0)
+    trace.launch(at, at + 5, copy(copied, at + 10, at + 11, size=8), call="cudaMemcpyAsync")
+    trace.call("cudaStreamSynchronize", at + 5 + held, at + 20 + held)
+    return launches(trace, at + 30 + held).build()
+
+
+def test_without_operators_a_fetch_begins_with_the_pause_before_it() -> None:
+    """A recorder of CUDA alone does not see the operator that fetches; what it took is there."""
+    assert lost(_fetched_after(40)) == [(95, 155, Activity.SYNC)]
+
+
+def test_without_operators_a_copy_to_the_gpu_prepares_no_wait() -> None:
+    """Only what fetches a value is for the sake of the wait."""
+    assert lost(_fetched_after(40, PINNED_HTOD)) == [(140, 155, Activity.SYNC)]
+
+
+def test_without_operators_a_long_pause_before_a_fetch_stays_starvation() -> None:
+    """Half a millisecond without a call may be the input pipeline's."""
+    assert lost(_fetched_after(600)) == [
+        (95, 695, Activity.STARVED),
+        (695, 715, Activity.SYNC),
+    ]
+
+
+def test_without_operators_a_wait_long_after_a_copy_is_no_fetch() -> None:
+    """What the host does between a copy and the wait for it may be anything."""
+    assert lost(_fetched_after(40, held=600)) == [
+        (140, 740, Activity.STARVED),
+        (740, 755, Activity.SYNC),
+    ]
 
 
 def test_a_long_pause_is_starvation() -> None:

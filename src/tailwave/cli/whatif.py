@@ -113,7 +113,8 @@ def command(
         events=sum(timeline.events for timeline in timelines),
         ranks=tuple(timeline.rank for timeline in timelines),
     )
-    notes = (*_rank_notes(timelines, prepared), *prepared.notes)
+    unknown = (likely.unknown_cost,) if likely.unknown_cost else ()
+    notes = (*_rank_notes(timelines, prepared), *prepared.notes, *unknown)
     _print(_predictions(source, likely, whatifs, notes), as_json=as_json)
 
 

@@ -55,6 +55,19 @@ class Forecast(msgspec.Struct, frozen=True):
         """Whether the replay reproduces the recording, so that its predictions mean something."""
         return self.identity_error <= IDENTITY_TOLERANCE
 
+    @property
+    def unknown_cost(self) -> str:
+        """What is to be said where the recorder's cost is not known and may matter, else ""."""
+        low = self.low_us / 1e3
+        if self.overhead.known or self.low_us >= self.now_us * (1 - GPU_SPREAD):
+            return ""
+        kind = self.case.timeline.kind
+        recorder = "tailwave's recorder" if kind == "record" else kind
+        return (
+            f"What {recorder} itself cost the host is not known and was not taken off: without it "
+            f"a step may take down to {low:.2f} ms."
+        )
+
     def after(self, *changes: Change) -> Outlook:
         """Run the likely program under some changes, one upon the other."""
         program, notes = self.changed(*changes)

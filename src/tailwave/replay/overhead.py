@@ -8,6 +8,10 @@ clocks not yet up). The launch call shows by how much: it is the same code in ev
 The constants were fitted to recordings of an H200 whose steps were also timed without the
 profiler; docs/replay.md has the table. Single recordings miss by a third and more, in both
 directions, so every likely time comes with a range.
+
+They are those of PyTorch's profiler (Kineto). What nsys and other recorders cost was not measured,
+so of their recordings nothing is taken off: the recorded time is the likely one, and its range says
+how much less it may be.
 """
 
 from __future__ import annotations
@@ -23,6 +27,8 @@ from tailwave.replay.program import Program
 from tailwave.timeline.case import Case
 from tailwave.timeline.hostwork import Activity
 
+# The recorders whose cost the constants are.
+_FITTED = frozenset({"kineto"})
 # Cost of one logged operator, runtime call and Python frame (ns).
 COST_NS = (1_500.0, 1_000.0, 500.0)
 # Cost of one node of a graph to the call that launches it, and to the GPU between two nodes (ns).
@@ -42,16 +48,23 @@ _PLAIN_LAUNCH = re.compile(r"^(cuda|cu|hip)(Ext)?(Module)?LaunchKernel")
 
 
 class Overhead(msgspec.Struct, frozen=True):
-    """The likely program, the bounds of what is likely, and how slow the host was (1: warm)."""
+    """The likely program, the bounds of what is likely, and how slow the host was (1: warm).
+
+    ``known`` tells whether the recorder's cost is known; if not, nothing was taken off.
+    """
 
     likely: Program
     fastest: Program
     slowest: Program
     host_speed: float
+    known: bool = True
 
 
 def unprofiled(case: Case, program: Program) -> Overhead:
-    """Take the profiler's cost off a program."""
+    """Take the profiler's cost off a program, where it is known."""
+    if case.timeline.kind not in _FITTED:
+        fastest = _with_host_work(program, 0.0, _FAST)
+        return Overhead(program, fastest, slowest=program, host_speed=1.0, known=False)
     speed = host_speed_while_recorded(case, program)
     relieved = _without_gpu_cost(program)
     return Overhead(
@@ -75,12 +88,18 @@ def host_speed_while_recorded(case: Case, program: Program) -> float:
 
 def _without_host_cost(program: Program, speed: float) -> Program:
     """Take logging off the host's work, and let what remains run at the warm host's speed."""
-    free = ~waits(program)
     nodes = np.diff(program.rows, axis=1).ravel()
     cost = program.logged @ np.array(COST_NS)
+    return _with_host_work(
+        program, cost + np.where(nodes > 1, nodes * GRAPH_NODE_HOST_NS, 0), speed
+    )
+
+
+def _with_host_work(program: Program, cost: Floats | float, speed: float) -> Program:
+    """Take a cost (ns) off each action's host work in the steps, and speed up what remains."""
+    free = ~waits(program)
     work = program.work.astype(np.float64)
     hold = program.hold.astype(np.float64)
-    cost += np.where(nodes > 1, nodes * GRAPH_NODE_HOST_NS, 0)
     columns = np.array([Activity.ISSUE, Activity.SYNC])
     total = work[:, columns].sum(axis=1) + np.where(free, hold, 0.0)
     real = np.maximum(total - cost, _LEAST_REAL * total)

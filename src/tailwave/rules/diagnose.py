@@ -179,6 +179,8 @@ def _forecast_notes(likely: Forecast) -> tuple[str, ...]:
                 "(dependencies that were not recorded), so no gain can be predicted."
             ),
         )
+    if not likely.overhead.known:
+        return (likely.unknown_cost,) if likely.unknown_cost else ()
     recorded, now = likely.recorded_us, likely.now_us
     if recorded - now < _SAME_STEP * recorded:
         return ()

@@ -17,6 +17,7 @@ from tailwave.timeline.calls import (
     SIZEABLE_COPY,
     Call,
     classify_all,
+    direction,
     is_pageable,
     is_synchronous_copy,
 )
@@ -209,6 +210,13 @@ def _held_by_copy(timeline: Timeline, copies: Ints) -> Ints:
     return np.intersect1d(copies, gpu.launch[rows & (gpu.bytes >= SIZEABLE_COPY)])
 
 
+def _fetching(timeline: Timeline) -> Ints:
+    """Return the calls that copy to the host."""
+    gpu = timeline.gpu
+    to_host = np.array([direction(name) == "DtoH" for name in timeline.names], dtype=bool)
+    return gpu.launch[(gpu.kind == GpuKind.MEMCPY) & (gpu.launch >= 0) & to_host[gpu.name]]
+
+
 def _disjoint(spans: list[tuple[int, int]]) -> tuple[Ints, Ints]:
     if not spans:
         empty = np.zeros(0, dtype=np.int64)
@@ -231,6 +239,10 @@ class _Enclosing:
         kernels = gpu.launch[(gpu.kind == GpuKind.KERNEL) & (gpu.launch >= 0)]
         kernels = kernels[mine[kernels]]
         launched = gpu.launch[gpu.launch >= 0]
+        self._issues = np.unique(launched[mine[launched]])
+        self._fetches = self._issues[np.isin(self._issues, _fetching(timeline))]
+        # Recorders of CUDA alone see no operators, or only those of a library.
+        self._sees_operators = 2 * len(self._operators) >= len(self._issues)
         self._kernel_issue = np.sort(host.start[kernels])
         self._any_issue = np.sort(host.start[launched[mine[launched]]])
 
@@ -252,7 +264,27 @@ class _Enclosing:
             if issued[1] > issued[0]:
                 break
             low, high = min(low, start), max(high, end)
-        return self._preparation(low, int(host.thread[call])), high
+        prepared = self._preparation(low, int(host.thread[call]))
+        alone = prepared == int(host.start[call]) and not self._sees_operators
+        return self._since_issue(call) if alone else prepared, high
+
+    def _since_issue(self, call: int) -> int:
+        """Begin (ns) of what a fetch of a value takes, where operators were not recorded.
+
+        A fetch is a copy to the host and the wait for it. All that the host did since it issued
+        the work before that, was for its sake.
+        """
+        host = self._host
+        begin = int(host.start[call])
+        before = int(np.searchsorted(self._issues, call, side="right")) - 1
+        if before < 0 or not np.isin(self._issues[before], self._fetches):
+            return begin
+        # A longer pause may be one of the input pipeline.
+        if begin - int(host.end[self._issues[before]]) >= _STARVED_NS:
+            return begin
+        begin = int(host.start[self._issues[before]])
+        since = int(host.end[self._issues[before - 1]]) if before > 0 else begin
+        return since if 0 <= begin - since < _STARVED_NS else begin
 
     def _preparation(self, low: int, thread: int) -> int:
         """Move the start of a wait back over the operators that only prepare it."""

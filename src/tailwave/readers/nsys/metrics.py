@@ -38,9 +38,10 @@ def metric_notes(database: Database) -> tuple[str, ...]:
     named = database.rows(_NAMES, ("typeId", "metricId", "metricName"))
     for kind, metric, name in sorted(named, key=lambda row: str(row[2])):
         mean, (short, unit) = means.get((kind, metric)), _parts(str(name))
+        if not isinstance(kind, int) or not isinstance(mean, float):
+            continue
         if short.startswith(_WANTED) and unit in _PERCENT:
-            if isinstance(kind, int) and isinstance(mean, float):
-                by_gpu.setdefault(kind & _GPU_MASK, []).append(f"{short} {mean:.0f}%")
+            by_gpu.setdefault(kind & _GPU_MASK, []).append(f"{short} {mean:.0f}%")
     return tuple(
         f"Sampled by nsys on GPU {gpu}, mean of the whole recording: {', '.join(figures)}."
         for gpu, figures in sorted(by_gpu.items())

@@ -55,8 +55,8 @@ _NO_STREAM: Final = (1 << 32) - 1
 # Domains in which libraries mark their own work; in others programs mark theirs (the Python
 # package nvtx uses a domain "NVTX" where none is asked for).
 _LIBRARIES: Final = frozenset(
-    ("cccl", "cublas", "cublaslt", "cudnn", "cufft", "cufile", "curand", "cusolver", "cusparse")
-    + ("cutensor", "libcudf", "libkvikio", "librmm", "mpi", "nccl", "nvshmem", "tensorrt", "ucx")
+    {"cccl", "cublas", "cublaslt", "cudnn", "cufft", "cufile", "curand", "cusolver", "cusparse"}
+    | {"cutensor", "libcudf", "libkvikio", "librmm", "mpi", "nccl", "nvshmem", "tensorrt", "ucx"}
 )
 _GPU_TABLES: Final = (
     "CUPTI_ACTIVITY_KIND_KERNEL",
