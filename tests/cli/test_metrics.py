@@ -8,7 +8,7 @@ import pytest
 
 from tailwave.cli import run
 from tailwave.counters import catalogue
-from tailwave.counters.names import base
+from tailwave.counters.names import base, of_the_launch
 from tailwave.errors import USAGE, UnavailableError
 from tailwave.kernel_rules import KERNEL_RULES, bank_conflict, fabric_crossing
 
@@ -17,14 +17,15 @@ ALL = frozenset(base(name) for rule in KERNEL_RULES for name in rule.METRICS)
 
 
 class Lists:
-    """A library that knows a chip with every counter, and one without a fabric."""
+    """A library that knows a chip with every counter, one without a fabric, one without DRAM."""
 
-    chips = staticmethod(lambda: ("gh100", "ad102"))
+    chips = staticmethod(lambda: ("gh100", "ad102", "ga10b"))
 
     @staticmethod
     def names(chip: str) -> frozenset[str]:
         """Return the chip's counters."""
-        return ALL if chip == "gh100" else frozenset(n for n in ALL if "ltcfabric" not in n)
+        lacking = {"gh100": "nothing", "ad102": "ltcfabric", "ga10b": "dram"}[chip]
+        return frozenset(name for name in ALL if lacking not in name)
 
 
 @pytest.fixture(name="lists")
@@ -48,7 +49,9 @@ def test_a_code_is_answered_with_a_command(capsys: pytest.CaptureFixture[str]) -
     """Its counters, and the line to run; the duration is recorded with any."""
     assert run(["metrics", "--for", "bank-conflict"]) == 0
     out = capsys.readouterr().out
-    assert f"ncu --metrics gpu__time_duration.sum,{','.join(bank_conflict.METRICS)} -o" in out
+    counters = ",".join(name for name in bank_conflict.METRICS if not of_the_launch(name))
+    sections = "--section LaunchStats --section Occupancy"
+    assert f"ncu {sections} --metrics gpu__time_duration.sum,{counters} -o" in out
     assert "checked against the list of gh100" in out
 
 
@@ -142,3 +145,27 @@ def test_what_is_not_known_is_a_usage_error(
     """One sentence that names what there is."""
     assert run(["metrics", *arguments]) == USAGE
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("lists")
+@pytest.mark.parametrize("code", ["memory-latency", "uncoalesced"])
+def test_what_a_chip_cannot_answer_is_not_recorded(
+    code: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A chip that shares its memory with the host counts no DRAM: a run would be in vain."""
+    assert run(["metrics", "--for", code, "--chip", "sm_87"]) == 0
+    out = capsys.readouterr().out
+    assert "does not have gpu__dram_throughput" in out
+    assert "so it has no answer there" in out
+    assert "ncu --" not in out
+
+
+@pytest.mark.usefixtures("lists")
+def test_a_wrong_ending_is_no_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """The counter is there, what stands behind it is not."""
+    assert run(["metrics", "sm__cycles_active.mean"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("sm__cycles_active.mean exists on no chip: what stands behind")
+    assert "Record:" not in out
+    assert run(["metrics", "sm__cycles_active.avg"]) == 0
+    assert capsys.readouterr().out.startswith("sm__cycles_active.avg exists.")

@@ -42,7 +42,10 @@ class _Name(msgspec.Struct):
     "codes", "--for", multiple=True, metavar="CODE", help="A finding's code (repeatable)."
 )
 @click.option(
-    "--chip", default=_DEFAULT_CHIP, show_default=True, help="The chip to check names against."
+    "--chip",
+    default=_DEFAULT_CHIP,
+    show_default=True,
+    help="The chip to check names against, or its compute capability.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1).")
 def command(
@@ -54,7 +57,9 @@ def command(
     counter, which is checked. Without any, all questions are listed.
     """
     from tailwave.counters.meant import meant_by  # noqa: PLC0415 - not needed for --help
+    from tailwave.counters.names import chip_of  # noqa: PLC0415
 
+    chip = chip_of(chip)
     names = [text for text in questions if _MARK in text or meant_by(text)]
     words = [text for text in questions if text not in names]
     known, why = _known(chip)
@@ -79,11 +84,14 @@ def _known(chip: str) -> tuple[frozenset[str] | None, str]:
     try:
         catalogue = Catalogue()
         chips = catalogue.chips()
-        if chip.lower() in chips:
+        if chip in chips:
             return catalogue.names(chip), ""
     except UnavailableError as error:
         return None, str(error)
-    raise UsageError(f"there is no list of a chip {chip!r}; there are {', '.join(chips)}.")
+    raise UsageError(
+        f"there is no list of a chip {chip!r}; there are {', '.join(chips)}, or give a compute "
+        "capability (9.0 or sm_90)."
+    )
 
 
 def _asked(words: list[str], codes: tuple[str, ...]) -> list[ModuleType]:
@@ -117,15 +125,14 @@ def _answer(rule: ModuleType, known: frozenset[str] | None) -> _Answer:
     from tailwave.counters.names import unknown  # noqa: PLC0415 - not needed for --help
 
     lacking = () if known is None else unknown(rule.METRICS, known)
-    # Each rule names first what it cannot do without.
-    answerable = rule.METRICS[0] not in lacking
+    answerable = not set(getattr(rule, "NEEDED", ())) & set(lacking)
     metrics = tuple(name for name in rule.METRICS if answerable and name not in lacking)
     return _Answer(rule.CODE, rule.QUESTION, metrics, lacking)
 
 
 def _check(name: str, known: frozenset[str] | None) -> _Name:
     from tailwave.counters.meant import meant_by  # noqa: PLC0415 - not needed for --help
-    from tailwave.counters.names import near, unknown  # noqa: PLC0415
+    from tailwave.counters.names import base, near, unknown, wrong_ending  # noqa: PLC0415
 
     meant = meant_by(name)
     if meant is not None:
@@ -134,7 +141,9 @@ def _check(name: str, known: frozenset[str] | None) -> _Name:
     if known is None:
         return _Name(name, exists=None)
     if not unknown((name,), known):
-        return _Name(name, exists=True)
+        wrong = wrong_ending(name)
+        says = f"what stands behind {base(name)} must be {wrong}" if wrong else ""
+        return _Name(name, exists=not wrong, says=says)
     return _Name(name, exists=False, says="", instead=near(name, known))
 
 
@@ -145,7 +154,8 @@ def _print_names(checked: list[_Name]) -> None:
         elif one.exists is None:
             click.echo(f"{one.name} could not be looked up.")
         elif one.says:
-            click.echo(f"{one.name} exists on no chip: {one.says}. Record:")
+            record = " Record:" if one.instead else ""
+            click.echo(f"{one.name} exists on no chip: {one.says}.{record}")
         else:
             click.echo(f"{one.name} does not exist here.{' Near to it:' if one.instead else ''}")
         for name in one.instead:
@@ -157,7 +167,7 @@ def _print_answers(answers: list[_Answer], *, listing: bool) -> None:
     for answer in answers:
         click.echo(f"{answer.code:18} {answer.question}")
         if answer.lacking:
-            so = "" if answer.metrics else ", so the question does not arise"
+            so = "" if answer.metrics else ", so it has no answer there"
             click.echo(f"{'':18} the chip does not have {', '.join(answer.lacking)}{so}")
         if not listing:
             for name in answer.metrics:

@@ -37,6 +37,7 @@ METRICS = (
     "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
     "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
 )
+NEEDED = METRICS[:2]
 THEIRS = ()
 DIFFERS = ""
 

@@ -40,6 +40,7 @@ METRICS = (
     "sm__cycles_active.avg",
     "sm__cycles_elapsed.max",
 )
+NEEDED = (MEMORY_BUSY,)
 THEIRS = (("CPIStall", "Barrier"),)
 DIFFERS = "tailwave divides idle cycles among all stalls, ncu gives them all to the larger one"
 

@@ -46,6 +46,7 @@ METRICS = (
     SM_BUSY,
     "lts__ltcfabric2lts_cycles_stalled.sum",
 )
+NEEDED = (_SECTORS, _BUSY)
 THEIRS = ()
 DIFFERS = ""
 # Compute capabilities whose chips have no fabric counters in the lists of libnvperf_host 12.9 and

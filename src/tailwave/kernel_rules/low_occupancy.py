@@ -77,6 +77,7 @@ METRICS = (
     "sm__cycles_active.avg",
     "sm__cycles_elapsed.max",
 )
+NEEDED = (MEMORY_BUSY,)
 THEIRS = (("TheoreticalOccupancy", ""), ("AchievedOccupancy", ""))
 DIFFERS = "ncu counts all idle cycles, tailwave those that more warps would fill"
 

@@ -53,6 +53,7 @@ METRICS = (
     "sm__cycles_active.avg",
     "sm__cycles_elapsed.max",
 )
+NEEDED = (L2_BUSY, DRAM_BUSY[0])
 THEIRS = (("CPIStall", "Long Scoreboard"),)
 DIFFERS = (
     "ncu counts until the busiest unit is full; tailwave leaves scattered sectors out of that, and "

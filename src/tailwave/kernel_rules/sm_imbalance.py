@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, ratio
-from tailwave.kernel_rules.view import ACTIVE_MEAN, ACTIVE_MOST, Kernel
+from tailwave.kernel_rules.view import ACTIVE_MEAN, ACTIVE_MOST, GRID, SMS, Kernel
 from tailwave.model import Evidence
 
 CODE = "sm-imbalance"
 TITLE = "A few SMs work while the others have run out"
 QUESTION = "is the work spread evenly over the SMs?"
-METRICS = (ACTIVE_MEAN, ACTIVE_MOST, "sm__cycles_active.min", "sm__cycles_elapsed.max")
+METRICS = (ACTIVE_MEAN, ACTIVE_MOST, "sm__cycles_elapsed.max", GRID, SMS)
 THEIRS = (("WorkloadImbalance", "SMs"),)
 DIFFERS = (
     "ncu does not take off what the grid's size explains, and scales its estimate by how long the "

@@ -54,6 +54,7 @@ METRICS = (
     "sm__cycles_active.avg",
     "sm__cycles_elapsed.max",
 )
+NEEDED = (_READ,)
 THEIRS = ()
 DIFFERS = ""
 

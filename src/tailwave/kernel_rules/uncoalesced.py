@@ -27,16 +27,18 @@ from __future__ import annotations
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, ratio
 from tailwave.kernel_rules.sectors import RECORD, sectors
-from tailwave.kernel_rules.view import DRAM_BUSY, L2_BUSY, Kernel
+from tailwave.kernel_rules.view import DRAM_BUSY, L2_BUSY, Kernel, MissingCounterError
 from tailwave.model import Evidence
 
 CODE = "uncoalesced"
 TITLE = "Scattered accesses move more than they use"
 QUESTION = "are accesses to global memory coalesced?"
 _MISSES = "lts__t_sectors_srcunit_tex_lookup_miss.sum"
+_HITS = "lts__t_sector_hit_rate.pct"
 _LSU = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"
 _SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed"
 METRICS = (*RECORD, L2_BUSY, _LSU, _SHARED, DRAM_BUSY[0], _MISSES)
+NEEDED = (L2_BUSY, DRAM_BUSY[0])
 THEIRS = (("UncoalescedGlobalAccess", ""),)
 DIFFERS = (
     "ncu counts all excess sectors, tailwave those that another order would save, for as long as "
@@ -67,11 +69,13 @@ def find(kernel: Kernel) -> Cause | None:
 
 
 def _missed(kernel: Kernel, touched: float) -> float:
-    """Return the sectors that missed the L2; 0 where that was not counted."""
+    """Return the sectors that missed the L2; without them the gain would be far too great."""
     missed = kernel.get(_MISSES)
-    if missed is None:
-        return touched * (1.0 - kernel.fraction_or(1.0, "lts__t_sector_hit_rate.pct"))
-    return missed
+    if missed is not None:
+        return missed
+    if kernel.get(_HITS) is None:
+        raise MissingCounterError((_MISSES, _HITS))
+    return touched * (1.0 - kernel.fraction(_HITS))
 
 
 def _data_stage(kernel: Kernel) -> float:
