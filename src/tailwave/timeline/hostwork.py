@@ -214,7 +214,8 @@ def _fetching(timeline: Timeline) -> Ints:
     """Return the calls that copy to the host."""
     gpu = timeline.gpu
     to_host = np.array([direction(name) == "DtoH" for name in timeline.names], dtype=bool)
-    return gpu.launch[(gpu.kind == GpuKind.MEMCPY) & (gpu.launch >= 0) & to_host[gpu.name]]
+    fetched = (gpu.kind == GpuKind.MEMCPY) & (gpu.launch >= 0) & to_host[gpu.name]
+    return np.asarray(gpu.launch[fetched], dtype=np.int64)
 
 
 def _disjoint(spans: list[tuple[int, int]]) -> tuple[Ints, Ints]:

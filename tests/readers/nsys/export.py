@@ -26,6 +26,9 @@ STRINGS = (
     "cudaGraphLaunch_v10000",
     "cudaStreamSynchronize_v3020",
     "ncclAllReduce",
+    "cudaEventRecord_v3020",
+    "cudaStreamWaitEvent_v3020",
+    "cudaGetDevice_v3020",
 )
 
 

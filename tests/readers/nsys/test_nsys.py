@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -257,12 +258,16 @@ def test_work_without_an_end_is_left_out_and_said(tmp_path: Path) -> None:
 
 
 def test_progress_ends_with_the_whole_file(tmp_path: Path) -> None:
-    """Progress counts bytes of the file, ever more, to its size."""
-    path = write(tmp_path / "r.sqlite", small())
+    """Progress counts bytes of the file, ever more, to its size, and goes on in a long table."""
+    tables = small()
+    tables[KERNEL] = [kernel(10 * i + 1, 10 * i + 9, 1) for i in range(120_000)]
+    path = write(tmp_path / "r.sqlite", tables)
+    size = path.stat().st_size
     told: list[tuple[int, int]] = []
     read(path, lambda done, total: told.append((done, total)))
     assert told == sorted(told)
-    assert told[-1] == (path.stat().st_size, path.stat().st_size)
+    assert [round(3 * done / size, 1) for done, _ in told[:2]] == [1.2, 2.5]
+    assert told[-1] == (size, size)
 
 
 def test_an_export_is_known_by_its_content(tmp_path: Path) -> None:
@@ -288,6 +293,12 @@ def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+def _logged(path: Path) -> None:
+    """Leave what a program that writes to the database has not written into it yet."""
+    write(path, small())
+    path.with_name("r.sqlite-wal").write_bytes(b"rows")
+
+
 def _overwritten(path: Path) -> None:
     write(path, small())
     data = bytearray(path.read_bytes())
@@ -302,6 +313,11 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty tables": (lambda p: write(p, {KERNEL: [], RUNTIME: []}), "no CUDA activity"),
     "empty file": (lambda p: p.write_bytes(b""), "not an SQLite database"),
     "text": (lambda p: p.write_text("start,end\n"), "not an SQLite database"),
+    "compressed": (
+        lambda p: p.with_suffix(".sqlite.gz").write_bytes(gzip.compress(b"S")),
+        "gunzip",
+    ),
+    "an open log": (_logged, "not whole without r.sqlite-wal"),
     "cut": (_cut, "damaged database"),
     "overwritten": (_overwritten, "damaged database"),
     "header only": (lambda p: p.write_bytes(b"SQLite format 3\x00" + bytes(84)), "damaged"),
@@ -318,7 +334,7 @@ def test_what_is_no_export_is_one_sentence(
 ) -> None:
     """The sentence names the file and says what to do; exit code 65."""
     make(tmp_path / "r.sqlite")
-    [path] = tmp_path.iterdir()
+    path = min(tmp_path.iterdir())
     assert run(["diagnose", str(path)]) == UNREADABLE
     [line] = capsys.readouterr().err.splitlines()
     assert str(path) in line

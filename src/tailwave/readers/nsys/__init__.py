@@ -23,7 +23,7 @@ from tailwave.readers.nsys.names import Names
 
 __all__ = ["MAGIC", "SUFFIXES", "read_timelines"]
 
-SUFFIXES: Final = (".sqlite", ".sqlite3", ".nsys-rep", ".qdrep")
+SUFFIXES: Final = (".sqlite", ".sqlite3", ".nsys-rep", ".qdrep", ".sqlite.gz")
 _RECORD_CUDA: Final = "record with `nsys profile --trace=cuda,nvtx`"
 
 Progress = Callable[[int, int], None]

@@ -21,6 +21,7 @@ from tailwave.model import Ints
 from tailwave.readers.byte_source import refused
 
 MAGIC: Final = b"SQLite format 3\x00"
+_GZIP: Final = b"\x1f\x8b"
 # 3.0 came in 2022 (nsys 2022.4); those before it use the same names for what is read here.
 NEWEST_MAJOR: Final = 3
 # SQLite's own errors, and damaged text in its messages and names.
@@ -237,6 +238,8 @@ def _check_magic(path: Path) -> None:
             f"{path} is a report that only nsys reads: run `nsys export --type sqlite {path}` "
             "and give the .sqlite file that it writes."
         )
+    if magic.startswith(_GZIP):
+        raise UnreadableInputError(f"{path} is compressed: run `gunzip {path}` first.")
     raise UnreadableInputError(f"{path} is not an SQLite database: {_HINT}.")
 
 

@@ -20,12 +20,28 @@ _GPU: Final = (
     "maxShmemPerBlockOptin",
     "cuDevice",
 )
+# The same in exports from before the middle of 2021, by CUDA's own number.
+_OLD_GPU: Final = (
+    "deviceId",
+    "name",
+    "numMultiprocessors",
+    "computeCapabilityMajor",
+    "computeCapabilityMinor",
+    "numThreadsPerWarp",
+    "maxWarpsPerMultiprocessor",
+    "maxRegistersPerMultiprocessor",
+    "maxSharedMemoryPerMultiprocessor",
+    "",
+    "deviceId",
+)
 _NUMBERING: Final = ("gpuId", "cudaId", "pid", "numMultiprocessors")
 
 
 def devices_of(database: Database, process: int) -> tuple[DeviceInfo, ...]:
     """Return the GPUs as a process numbers them; none where the export does not describe them."""
-    gpus = {_number(row[0]): row for row in database.rows("TARGET_INFO_GPU", _GPU)}
+    listed = database.rows("TARGET_INFO_GPU", _GPU)
+    listed = listed or database.rows("TARGET_INFO_CUDA_GPU", _OLD_GPU)
+    gpus = {_number(row[0]): row for row in listed}
     numbering = database.rows("TARGET_INFO_CUDA_DEVICE", _NUMBERING)
     own = [row for row in numbering if _number(row[2]) == process] or numbering
     if own:

@@ -118,6 +118,9 @@ def _kernels(database: Database, names: Names) -> Table:
             "graph_node": Cell(("graphNodeId",)),
         },
     )
+    for side in ("grid", "block"):
+        # What SQL multiplies of no numbers is 0.
+        got[side] = np.where(got[side] <= 0, -1, got[side])
     return _gpu_part(got, GpuKind.KERNEL, names.of_strings(got["name"]))
 
 
