@@ -33,8 +33,9 @@ pages() {
 part() {
     case $1 in
         tests)
+            # shellcheck disable=SC2046  # one word a file
             "$python" -m pytest -p no:cacheprovider -p no:benchmark -m gpu -q \
-                --import-mode=importlib tests
+                --import-mode=importlib $(grep -rl 'mark\.gpu' tests --include='*.py')
             ;;
         planted | nothing) trials "$1" --rounds 5 ;;
         healthy) trials healthy --scripts healthy_read --repeat 10 --rounds 3 ;;
