@@ -257,6 +257,28 @@ def test_work_without_an_end_is_left_out_and_said(tmp_path: Path) -> None:
     assert timeline.notes == ("1 row left out: without a begin and an end after it.",)
 
 
+@pytest.mark.parametrize(
+    ("start", "end"), [(1 << 61, (1 << 61) + 9), (5_000, 1 << 56), (-(1 << 63), (1 << 63) - 1)]
+)
+def test_times_that_cannot_be_are_left_out(tmp_path: Path, start: int, end: int) -> None:
+    """A damaged time, whose sums would overflow, is no time; a diagnosis goes on without it."""
+    tables = small()
+    tables[KERNEL].append(kernel(start, end, 9))
+    timeline = of(tables, tmp_path)
+    assert timeline.gpu.start.tolist() == [3_000, 6_000]
+    assert timeline.notes == ("1 row left out: without a begin and an end after it.",)
+
+
+def test_times_since_1970_are_read(tmp_path: Path) -> None:
+    """So does `--ts-normalize` write them."""
+    tables, since = small(), 1_795_000_000_000_000_000
+    for row in (row for rows in tables.values() for row in rows if "start" in row):
+        row["start"], row["end"] = int(str(row["start"])) + since, int(str(row["end"])) + since
+    timeline = of(tables, tmp_path)
+    assert timeline.gpu.start.tolist() == [since + 3_000, since + 6_000]
+    assert diagnose([timeline], "r").steps is not None
+
+
 def test_progress_ends_with_the_whole_file(tmp_path: Path) -> None:
     """Progress counts bytes of the file, ever more, to its size, and goes on in a long table."""
     tables = small()

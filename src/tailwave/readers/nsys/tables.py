@@ -50,6 +50,10 @@ _PID_SHIFT: Final = 24
 _PROCESS_MASK: Final = (1 << 40) - 1
 _ID_MASK: Final = (1 << 24) - 1
 _EVENT_SYNC, _STREAM_WAIT, _STREAM_SYNC = 1, 2, 3
+# Times are of the recording, or (``--ts-normalize``) since 1970: none is after the year 2043, and
+# nothing lasts for a year. What a damaged row says beyond that would not fit a sum.
+_LAST_NS: Final = 1 << 61
+_LONGEST_NS: Final = 1 << 55
 # What CUPTI writes where there is no stream.
 _NO_STREAM: Final = (1 << 32) - 1
 # Domains in which libraries mark their own work; in others programs mark theirs (the Python
@@ -282,7 +286,7 @@ def _recorded(database: Database, waits: Table) -> tuple[Ints, Ints]:
 
 def host_table(rows: Table) -> HostTable:
     """Sort host rows: by start, the enclosing row before the enclosed one."""
-    rows = _ordered(rows, np.lexsort((-rows["end"], rows["start"])))
+    rows = _sorted(rows, np.lexsort((-rows["end"], rows["start"])))
     return HostTable(
         start=rows["start"],
         end=rows["end"],
@@ -295,7 +299,7 @@ def host_table(rows: Table) -> HostTable:
 
 def gpu_table(rows: Table, host: HostTable) -> GpuTable:
     """Sort GPU rows by start, and find the call that launched each by its correlation."""
-    rows = _ordered(rows, np.lexsort((rows["end"], rows["start"])))
+    rows = _sorted(rows, np.lexsort((rows["end"], rows["start"])))
     return GpuTable(
         start=rows["start"],
         end=rows["end"],
@@ -346,7 +350,9 @@ def _launches(correlation: Ints, host: HostTable) -> Ints:
 
 
 def _is_timed(rows: Table) -> Flags:
-    return np.asarray((rows["start"] >= 0) & (rows["end"] >= rows["start"]))
+    start, end = rows["start"], rows["end"]
+    within = (start >= 0) & (end < _LAST_NS)
+    return np.asarray(within & (end >= start) & (end - np.where(within, start, end) < _LONGEST_NS))
 
 
 def _placed(rows: Table, host: Table) -> Table:
@@ -372,6 +378,11 @@ def _joined(parts: list[Table]) -> Table:
 def _kept(rows: Table, keep: Flags) -> Table:
     """Select rows, without a copy where all are kept."""
     return rows if keep.all() else _ordered(rows, keep)
+
+
+def _sorted(rows: Table, order: Ints) -> Table:
+    """Order rows, without a copy where they are in order."""
+    return rows if (order[1:] > order[:-1]).all() else _ordered(rows, order)
 
 
 def _ordered(rows: Table, order: Ints | Flags) -> Table:
