@@ -180,7 +180,7 @@ def test_a_user_names_a_remedy_with_or_without_a_parameter() -> None:
     assert named("compile:default", PLAIN, REMEDIES).bound is None
 
 
-@pytest.mark.parametrize("spec", ["graph", "", ":1", "compile:fast", "sm-partition", "env"])
+@pytest.mark.parametrize("spec", ["graph", "", ":1", "compile:fast", "sm-partition:a", "env"])
 def test_what_cannot_be_tried_is_a_usage_error(spec: str) -> None:
     """An unknown name, and a parameter that means nothing or is missing."""
     with pytest.raises(UsageError):
@@ -189,7 +189,9 @@ def test_what_cannot_be_tried_is_a_usage_error(spec: str) -> None:
 
 def test_an_unknown_name_is_told_with_those_there_are() -> None:
     """All of them."""
-    with pytest.raises(UsageError, match=r"'graph': there are launch-blocking-off, .*env"):
+    with pytest.raises(
+        UsageError, match=r"no remedy graph; the remedies are launch-blocking-off, .*env"
+    ):
         named("graph", PLAIN, REMEDIES)
 
 

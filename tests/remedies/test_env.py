@@ -24,6 +24,30 @@ def test_what_is_no_variable_is_a_usage_error(parameter: str) -> None:
         env.change(parameter, PLAIN)
 
 
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        ("PATH=", "cannot set PATH .* decides which program runs"),
+        ("CUDA_VISIBLE_DEVICES=1", "cannot set CUDA_VISIBLE_DEVICES .* guards look at the GPU"),
+        ("CUDA_DEVICE_ORDER=PCI_BUS_ID", "guards look at the GPU"),
+        ("TAILWAVE_TRIAL=", "tailwave follows them by it"),
+        ("LD_PRELOAD=...", "LD_PRELOAD names libraries"),
+        ("LD_PRELOAD=/no/lib.so", "there is no library /no/lib.so for LD_PRELOAD"),
+        (f"LD_PRELOAD={__file__}:/no/lib.so", "there is no library /no/lib.so"),
+    ],
+)
+def test_what_the_whole_trial_rests_on_cannot_be_set(parameter: str, words: str) -> None:
+    """Something else would be measured than the remedy."""
+    with pytest.raises(UsageError, match=words):
+        env.change(parameter, PLAIN)
+
+
+def test_a_library_that_is_there_may_be_preloaded() -> None:
+    """By its path; one by its name is the loader's to find."""
+    libraries = f"{__file__} libjemalloc.so.2"
+    assert env.change(f"LD_PRELOAD={libraries}", PLAIN) == Change({"LD_PRELOAD": libraries})
+
+
 def test_it_is_never_guessed_and_not_tried_twice() -> None:
     """A value that is set already is a second null control."""
     assert env.parameters(PLAIN) == ()

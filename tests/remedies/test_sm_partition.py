@@ -37,6 +37,7 @@ def test_a_stream_that_there_is_not_is_told() -> None:
     assert 'tailwave.stream("vae")' in sm_partition.why_not("vae=16", _NAMED)
     assert sm_partition.why_not("decoder=16", _NAMED) == ""
     assert sm_partition.why_not("decoder=16", NO_PYTHON) == UNENTERED
+    assert 'tailwave.stream("NAME")' in sm_partition.why_not("", PLAIN)
 
 
 def test_it_is_seen_by_the_sms_that_were_written_down() -> None:

@@ -100,3 +100,12 @@ def test_a_scattered_program_agrees_where_one_more_run_would_lie() -> None:
     assert held.high == pytest.approx(100 * math.exp(half))
     assert held.low == pytest.approx(100 * math.exp(-half))
     assert held.agrees
+
+
+@pytest.mark.parametrize("far", [1e-300, 1e300])
+def test_what_is_as_far_apart_as_floats_can_be_is_still_a_ratio(far: float) -> None:
+    """Numbers that a program prints may be anything."""
+    (effect,) = effects(rounds(1 / far, 1 / far, 1 / far), rounds(far, far, far), "", 0.95)
+    reach = cost(effect, higher_is_better=False)
+    assert reach.mean == pytest.approx(math.copysign(30, far - 1), rel=1e-4)
+    assert reach.low == reach.high == reach.mean

@@ -99,12 +99,12 @@ def test_without_a_profile_there_is_no_diagnosis(trace: str, note: str) -> None:
 
 
 def test_why_the_hook_recorded_nothing_is_said() -> None:
-    """The program's own words are passed on; a program that reported nothing is not in Python."""
+    """The program's own words; of one that reported nothing, what may be the reason."""
     report = {"profile": {"why_not": "the program did not import torch"}}
     silent = Scripted(lambda *_: Run(0, 1.0, reports=(report,)))
     assert tried(silent).notes == ("Without a diagnosis: the program did not import torch.",)
     other = Scripted(lambda *_: Run(0, 1.0))
-    assert "not in Python" in tried(other).notes[0]
+    assert "runs no Python that could be entered" in tried(other).notes[0]
 
 
 def test_an_unknown_remedy_is_refused_before_the_first_run() -> None:

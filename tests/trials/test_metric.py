@@ -80,10 +80,14 @@ def test_a_pattern_that_cannot_be_used(pattern: str, words: str) -> None:
     [
         ("", r"finds nothing in what the program printed; its last line was: \(nothing\)"),
         ("v x", "finds what is no number: 'x'"),
-        ("v 0", "gave 0, and only numbers above 0"),
+        ("v 0", "gave 0, and only finite numbers above 0"),
         ("v -1", "gave -1, and only"),
         ("v nan", "gave nan, and only"),
         ("v inf", "gave inf, and only"),
+        ("v 3\nv inf", "gave inf, and only"),
+        ("v 3\nv nan", "gave nan, and only"),
+        ("v 1,234.5", r"no number: '1,234\.5' \(digits alone and a point"),
+        ("v 3\nv 4 ms", "finds what is no number: '4 ms'"),
     ],
 )
 def test_an_output_that_cannot_be_compared(output: str, words: str) -> None:
@@ -115,3 +119,25 @@ def test_the_hosts_clock_is_said() -> None:
     metric = default_metric(Run(0, 1.0, reports=(report,)))
     assert metric.words() == "time of a step, by the program's marks and the host's clock"
     assert math.isclose(figures(metric, Run(0, 1.0, reports=(report,))).median, 1.0)
+
+
+def test_the_wrong_number_is_the_one_named() -> None:
+    """It is the sample that cannot be compared, not the least."""
+    metric = Printed("v (.*)", higher_is_better=False)
+    with pytest.raises(UnreadableInputError, match="gave inf"):
+        figures(metric, Run(0, 1.0, output="v 3\nv inf\nv 2"))
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "0%\rstep 3 ms\rstep 4 ms",  # a progress bar
+        "step 3 ms\r\nstep 4 ms\r\n",
+        "step \x1b[1;32m3\x1b[0m ms\n\x1b[2K\x1b[1Gstep 4\x1b[K ms",
+        "\x1b]0;title\x07step 3 ms\n\x1b]8;;http://a\x1b\\step\x1b(B 4 ms",
+    ],
+)
+def test_what_only_a_terminal_understands_is_not_searched(output: str) -> None:
+    """Colours stand inside of what is looked for, and a bar writes over its line."""
+    metric = Printed("^step ([0-9.]+) ms$", higher_is_better=False)
+    assert metric.samples(Run(0, 1.0, output=output)) == [3.0, 4.0]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tailwave.errors import UnavailableError
 from tailwave.model import Decision, OutputMatch, Quantile
 from tailwave.trials.arm import Arm, order
 from tailwave.trials.concluding import baseline, held_back, outcomes, restored
@@ -276,7 +277,7 @@ def test_a_program_that_fails_unchanged_ends_the_trial() -> None:
     rounds = rounds_of(Scripted(script), candidate("half"), candidate("maybe"))
     rounds.run(nothing)
     outcome = next(outcome for outcome in outcomes(rounds) if outcome.remedy == "half")
-    assert rounds.cut_short == "In round 4 the unchanged program failed: it was ended by signal 11"
+    assert rounds.cut_short == "In round 4 the unchanged program failed: it was ended by SIGSEGV"
     assert (rounds.completed, restored(rounds)) == (3, None)
     assert outcome.decision is Decision.NO_GAIN
     assert outcome.why == "It looks better so far, but the trial ended before that was proven."
@@ -412,3 +413,29 @@ def test_a_reserve_is_called_up_when_what_it_stands_in_for_does_not_take_hold() 
     assert found["graph"].decision is Decision.NOT_APPLICABLE
     assert (found["slow"].decision, found["slow"].rounds) == (Decision.KEPT, rounds.completed - 1)
     assert [reserve.spec for reserve in rounds.reserves] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("last", "why"),
+    [
+        (Run(3, 1.0, last_line="no memory"), "it exited with 3: no memory"),
+        (steps_run([1.0, 2.0]), "the program marked 2 steps in one run"),
+        (UnavailableError("Its supervisor is gone."), "Its supervisor is gone."),
+    ],
+)
+def test_a_last_run_that_cannot_be_measured_ends_the_trial(
+    last: Run | UnavailableError, why: str
+) -> None:
+    """What was learnt before is kept, and none of it is proven."""
+
+    def script(name: str, index: int) -> Run:
+        if index < 9:
+            return steps_run([500.0 if name else 1000.0] * 20)
+        if isinstance(last, Run):
+            return last
+        raise last
+
+    rounds = rounds_of(Scripted(script), candidate("half"))
+    rounds.run(nothing)
+    assert rounds.cut_short.startswith(f"Run again at the end, the unchanged program failed: {why}")
+    assert [outcome.decision for outcome in outcomes(rounds)] == [Decision.NO_GAIN]

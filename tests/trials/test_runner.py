@@ -43,7 +43,8 @@ def test_a_signal_is_a_negative_code(tmp_path: Path) -> None:
     """As in subprocess; the sentence names the signal."""
     run = ran(tmp_path, "import os; os.kill(os.getpid(), 9)")
     assert run.code == -signal.SIGKILL
-    assert why_failed(run, None) == "it was ended by signal 9"
+    assert why_failed(run, None) == "it was ended by SIGKILL (out of memory?)"
+    assert why_failed(Run(-40, 1.0), None) == "it was ended by signal 40"
 
 
 def test_what_changes_is_given_to_the_child_alone(tmp_path: Path) -> None:
@@ -112,14 +113,43 @@ def test_much_output_is_bounded_and_its_end_kept(tmp_path: Path) -> None:
     assert 4 << 20 >= len(run.output) > 3 << 20
 
 
-def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("nothing", "it is no program, and no first line says what runs it"),
+        ("#!/no/such/thing", "the interpreter that its first line names is not there"),
+    ],
+)
+def test_a_program_that_cannot_be_started(tmp_path: Path, text: str, words: str) -> None:
     """A file that is no program is said to be so."""
     script = tmp_path / "plain"
-    script.write_text("nothing")
+    script.write_text(text)
     script.chmod(0o755)
     program = ProcessRunner((str(script),), tmp_path, None, ENVIRONMENT)
-    with pytest.raises(UnavailableError, match=r"cannot run .*plain: Exec format error\."):
+    with pytest.raises(UnavailableError, match=rf"cannot run .*plain: {words}"):
         program.run(Change())
+
+
+def test_a_folder_that_takes_no_file(tmp_path: Path) -> None:
+    """A full disk or a folder that has gone is said to be so, and what to do."""
+    program = runner(tmp_path / "gone", "")
+    with pytest.raises(UnavailableError, match=r"cannot write under .* \(No such .*TMPDIR"):
+        program.run(Change())
+
+
+def test_the_last_line_is_fit_to_be_shown(tmp_path: Path) -> None:
+    """It is without colours, without what rings or moves the cursor, and not endless."""
+    code = r"print('\x1b[31mred\x1b[0m\x07\tend\r50%\r' + 'x' * 400 + '\n\x1b[0m\n', end='')"
+    assert ran(tmp_path, code).last_line == "x" * 300
+    assert ran(tmp_path, r"print('a\x1b]0;title\x07\x08b')").last_line == "ab"
+
+
+def test_half_a_line_is_not_kept(tmp_path: Path) -> None:
+    """Where much was printed, what is kept begins with a whole line."""
+    line = "step 123456.7 ms"
+    kept = ran(tmp_path, f"print('{line}\\n' * 400_000, end='')").output
+    assert len(kept) > 4_000_000
+    assert kept.startswith(f"{line}\n")
 
 
 def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tailwave.errors import UnavailableError
 from tailwave.trials.workspace import workspace
 
 
@@ -45,3 +46,10 @@ def test_only_what_dead_trials_left_is_removed(temporary: Path) -> None:
     (others / "lock").touch()
     with workspace() as mine:
         assert set(temporary.iterdir()) == {mine, being_made, others}
+
+
+def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be written is said, with the variable that names another."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere")
+    with pytest.raises(UnavailableError, match=r"no folder for temporary files .* by TMPDIR"):
+        workspace().__enter__()

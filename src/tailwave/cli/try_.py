@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,12 @@ def command(script: Path, arguments: tuple[str, ...], *, options: Options) -> in
     """
     from tailwave.cli.trying import try_command  # noqa: PLC0415 - numpy is not needed for --help
 
-    if not script.is_file():
+    # os.path, for it answers no of a name too long, of which a Path raises
+    if os.path.isdir(script):  # noqa: PTH112
+        raise UnreadableInputError(
+            f"{script} is a folder: name the script in it, or run a package by "
+            "`tailwave fix -- python -m PACKAGE`."
+        )
+    if not os.path.isfile(script):  # noqa: PTH113
         raise UnreadableInputError(f"there is no file {script}: check the path.")
     return try_command((sys.executable, str(script), *arguments), options)

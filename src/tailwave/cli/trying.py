@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 
 from tailwave.cli.trial_options import Options
 from tailwave.cli.trial_progress import TrialProgress
-from tailwave.errors import UnavailableError, UsageError
+from tailwave.errors import UsageError
 from tailwave.model import Trial
 from tailwave.reports.trial_json import trial_to_json
 from tailwave.trials.experiment import Bench, experiment
@@ -23,8 +22,9 @@ from tailwave.trials.guards import Guards, open_guards
 from tailwave.trials.machine import Machine
 from tailwave.trials.metric import Printed
 from tailwave.trials.mps import why_not
-from tailwave.trials.preparing import Wanted
+from tailwave.trials.preparing import Wanted, refuse_unknown
 from tailwave.trials.runner import ProcessRunner
+from tailwave.trials.startable import refuse_unstartable
 from tailwave.trials.workspace import workspace
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -33,10 +33,10 @@ _ENDED_BY = 128  # and the signal's number, as shells count
 
 def try_command(command: tuple[str, ...], options: Options) -> int:
     """Try remedies on a command; return the exit code: 0, or that of the signal that ended it."""
-    if shutil.which(command[0]) is None:
-        raise UnavailableError(f"there is no program {command[0]} here: check its name.")
-    _refuse_unwritable(options.save)
     wanted = _wanted(command, options)
+    refuse_unstartable(command, wanted.environment)
+    refuse_unknown(wanted.specs, wanted.environment)
+    _refuse_unwritable(options.save)
     guards = open_guards(wanted.environment)
     guards.check()
     with _ended_by() as received, workspace() as folder, TrialProgress() as progress:
@@ -89,21 +89,30 @@ def _ended_by() -> Iterator[list[int]]:
 
 def _refuse_unwritable(path: Path | None) -> None:
     """Refuse before minutes are spent on what could then not be saved."""
-    if path is not None and not os.access(path if path.exists() else path.parent, os.W_OK):
+    # os.path, for it answers no where a Path raises: of a name too long, of a folder without access
+    if path is not None and not os.access(path if os.path.exists(path) else path.parent, os.W_OK):  # noqa: PTH110
         raise UsageError(f"cannot write {path}: there is no such folder, or it is not yours.")
 
 
 def _print(trial: Trial, options: Options) -> None:
+    """Save the trial, and print it whether or not that went well: it took minutes."""
     document = trial_to_json(trial)
-    if options.save is not None:
-        try:
-            options.save.write_bytes(document + b"\n")
-        except OSError as error:
-            raise UsageError(f"cannot write {options.save}: {error.strerror}.") from error
+    unsaved = "" if options.save is None else _save(document, options.save)
     if options.as_json:
         click.echo(document)
-        return
-    from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
-    from tailwave.reports.trial_terminal import render_trial  # noqa: PLC0415
+    else:
+        from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
+        from tailwave.reports.trial_terminal import render_trial  # noqa: PLC0415
 
-    render_trial(trial, ReportConsole())
+        render_trial(trial, ReportConsole())
+    if unsaved:
+        raise UsageError(unsaved)
+
+
+def _save(document: bytes, path: Path) -> str:
+    """Write the document; return the sentence that says why it could not be, "" when it was."""
+    try:
+        path.write_bytes(document + b"\n")
+    except OSError as error:
+        return f"cannot write {path}: {error.strerror}."
+    return ""

@@ -103,11 +103,13 @@ def named(spec: str, setting: Setting, remedies: Sequence[Remedy]) -> Candidate:
     remedy = next((one for one in remedies if name == one.NAME), None)
     if remedy is None:
         raise UsageError(
-            f"There is no remedy {name!r}: there are {', '.join(one.NAME for one in remedies)}."
+            f"there is no remedy {name}; the remedies are "
+            f"{', '.join(one.NAME for one in remedies)}."
         )
     guess = (*remedy.parameters(setting), "")[0]
     candidate = _candidate(remedy, parameter or guess, setting.diagnosis)
-    candidate.change(setting)  # raises for a parameter that means nothing
+    if candidate.parameter or not candidate.why_not(setting):
+        candidate.change(setting)  # raises for a parameter that means nothing
     return candidate
 
 

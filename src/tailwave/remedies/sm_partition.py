@@ -61,8 +61,8 @@ def change(parameter: str, _: Setting) -> Change:
 
 
 def why_not(parameter: str, setting: Setting) -> str:
-    """Only for a stream that there is."""
-    stream, _ = _parts(parameter)
+    """Only for a stream that there is; without a parameter, in a program that names none."""
+    stream = _parts(parameter)[0] if parameter else "NAME"
     return needs_stream(stream, setting)
 
 

@@ -37,5 +37,8 @@ def _no_profile(run: Run) -> str:
         if isinstance(profile, dict) and profile.get("why_not"):
             return f"{profile['why_not']}."
     if not run.reports:
-        return "the program is not in Python, so it records no profile of itself."
+        return (
+            "the program runs no Python that could be entered (python -E, -I and -S keep it shut), "
+            "so it records no profile of itself and marks no steps."
+        )
     return "the program recorded no profile of itself (it needs torch, and work on a GPU)."

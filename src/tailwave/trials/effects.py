@@ -64,14 +64,14 @@ def cost(effect: Effect, *, higher_is_better: bool) -> Reach:
 def _effect(
     quantile: Quantile, pairs: Sequence[tuple[float, float]], unit: str, confidence: float
 ) -> Effect:
-    logs = [math.log(after / before) for before, after in pairs]
+    logs = [math.log(after) - math.log(before) for before, after in pairs]
     interval = mean_interval(logs, confidence) if len(logs) > 1 else None
     return Effect(
         quantile=quantile,
         before=_geometric_mean([before for before, _ in pairs]),
         after=_geometric_mean([after for _, after in pairs]),
         unit=unit,
-        change=math.expm1(sum(logs) / len(logs)),
+        change=_change(sum(logs) / len(logs)),
         low=_change(interval.low) if interval else None,
         high=_change(interval.high) if interval else None,
     )

@@ -43,7 +43,7 @@ def experiment(wanted: Wanted, bench: Bench) -> Trial:
     Raises UnreadableInputError when the program fails as it is or gives no metric, and UsageError
     for a remedy or a parameter that there is not.
     """
-    refuse_unknown(wanted.specs)
+    refuse_unknown(wanted.specs, wanted.environment)
     started, began = datetime.now(UTC), time.monotonic()
     prepared, rounds, cut_short = None, None, ""
     try:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from tailwave.errors import UnreadableInputError, UsageError
+from tailwave.trials.printed import plain
 from tailwave.trials.run import Run, Steps, finite_positive
 
 # Fewer samples of a run are no series of steps.
@@ -48,9 +49,10 @@ class Metric(Protocol):
 def figures(metric: Metric, run: Run) -> Figures:
     """Reduce a run to its figures. Raises UnreadableInputError where there is nothing positive."""
     samples = settled(metric.samples(run))
-    if not all(finite_positive(sample) for sample in samples):
+    wrong = next((sample for sample in samples if not finite_positive(sample)), None)
+    if wrong is not None:
         raise UnreadableInputError(
-            f"the metric ({metric.words()}) gave {min(samples):g}, and only numbers above 0 can be "
+            f"the metric ({metric.words()}) gave {wrong:g}, and only finite numbers above 0 can be "
             "compared by their ratio: choose another with --metric."
         )
     tail = float(np.percentile(samples, 1 if metric.higher_is_better else 99))
@@ -114,17 +116,21 @@ class Printed:
 
     def samples(self, run: Run, /) -> Sequence[float]:
         """Return every number that it finds, in the order of standard output, then error."""
-        found = self._pattern.findall(run.output)
+        found = self._pattern.findall(plain(run.output))
         if not found:
             raise UnreadableInputError(
                 f"--metric {self._pattern.pattern!r} finds nothing in what the program printed; "
                 f"its last line was: {run.last_line or '(nothing)'}"
             )
+        return [self._number(text) for text in found]
+
+    def _number(self, text: str) -> float:
         try:
-            return [float(text) for text in found]
+            return float(text)
         except ValueError as error:
             raise UnreadableInputError(
-                f"--metric {self._pattern.pattern!r} finds what is no number: {found[0]!r}."
+                f"--metric {self._pattern.pattern!r} finds what is no number: {text!r} (digits "
+                "alone and a point, without a unit or commas)."
             ) from error
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
-from tailwave.errors import UnreadableInputError, UsageError
+from tailwave.errors import UnreadableInputError
 from tailwave.model import Diagnosis
 from tailwave.remedies import REMEDIES
 from tailwave.remedies.base import Candidate, Change, Setting
@@ -43,12 +45,14 @@ class Prepared(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def refuse_unknown(specs: tuple[str, ...]) -> None:
-    """Raise UsageError for a name that is no remedy's, before minutes are spent on a first run."""
-    names = [remedy.NAME for remedy in REMEDIES]
+def refuse_unknown(specs: tuple[str, ...], environment: Mapping[str, str]) -> None:
+    """Refuse what is no remedy or no parameter of it, before minutes are spent on a first run.
+
+    Raises UsageError. What depends on the program, such as the names of its streams, is not known
+    before it has run.
+    """
     for spec in specs:
-        if spec.partition(":")[0] not in names:
-            raise UsageError(f"there is no remedy {spec}; the remedies are {', '.join(names)}.")
+        named(spec, Setting(environment=environment), REMEDIES)
 
 
 def prepare(wanted: Wanted, runner: Runner, machine: Machine) -> Prepared:

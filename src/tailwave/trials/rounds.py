@@ -149,13 +149,7 @@ class Rounds:
 
     def _take_in(self, arm: Arm, run: Run) -> dict[str, Figures]:
         """Return what a run measured, by its arm. A program that fails unchanged ends the trial."""
-        measured: dict[str, Figures] = {}
-        problem = why_failed(run, self._wanted.timeout) if run.failed else ""
-        if not problem:
-            try:
-                measured[arm.name] = figures(self.metric, run)
-            except UnreadableInputError as error:
-                problem = str(error)
+        found, problem = self._measured(run)
         if problem and arm.candidate is None:
             self.cut_short = (
                 f"In round {self.completed + 1} the unchanged program failed: {problem}"
@@ -166,7 +160,16 @@ class Rounds:
             arm.seen = arm.candidate.seen(run.reports)
             if arm.seen.works is False:
                 arm.over, arm.idle = f"It did not take hold: {arm.seen.sentence}", True
-        return measured
+        return {} if found is None else {arm.name: found}
+
+    def _measured(self, run: Run) -> tuple[Figures | None, str]:
+        """Return a run's figures, or the words that say why it has none."""
+        if run.failed:
+            return None, why_failed(run, self._wanted.timeout)
+        try:
+            return figures(self.metric, run), ""
+        except UnreadableInputError as error:
+            return None, str(error)
 
     def _leave_out(self, arm: Arm, error: UnavailableError) -> None:
         """Go on without an arm that could not be run; without the unchanged ones there is none."""
@@ -199,11 +202,13 @@ class Rounds:
         """Measure the program as it is again; once more if that was off, for one run may be."""
         for _ in range(2):
             self._observer.begin(_RESTORED, 0, 1, self._left_s(1))
-            run = self._runner.run(UNCHANGED)
-            problem = why_failed(run, self._wanted.timeout) if run.failed else ""
-            if problem:
+            try:
+                again, problem = self._measured(self._runner.run(UNCHANGED))
+            except UnavailableError as error:
+                again, problem = None, str(error)
+            if again is None:
                 self.cut_short = f"Run again at the end, the unchanged program failed: {problem}"
                 return
-            self.restored = figures(self.metric, run).median
+            self.restored = again.median
             if agreement(self.as_it_is.figures, self.restored).agrees:
                 return

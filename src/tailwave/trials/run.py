@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -94,8 +95,17 @@ def why_failed(run: Run, timeout: float | None) -> str:
     """Say in a sentence how a run failed."""
     if run.timed_out:
         return f"it did not end within {timeout:g} s" if timeout is not None else "it did not end"
-    how = f"it was ended by signal {-run.code}" if run.code < 0 else f"it exited with {run.code}"
+    how = _ended_by(-run.code) if run.code < 0 else f"it exited with {run.code}"
     return f"{how}: {run.last_line}" if run.last_line else how
+
+
+def _ended_by(number: int) -> str:
+    try:
+        name = signal.Signals(number).name
+    except ValueError:  # one of those without a name
+        name = f"signal {number}"
+    hint = " (out of memory?)" if number == signal.SIGKILL else ""
+    return f"it was ended by {name}{hint}"
 
 
 def finite_positive(value: float) -> bool:

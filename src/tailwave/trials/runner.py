@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -17,13 +18,18 @@ import msgspec
 from tailwave.errors import UnavailableError
 from tailwave.remedies.base import Change, Report
 from tailwave.trials import mps, supervisor
+from tailwave.trials.printed import last_line
 from tailwave.trials.run import Run
 
 _KEPT_BYTES = 4 << 20  # of each of the program's two outputs: the last of it
 _CHUNK_BYTES = 1 << 16
-_LONGEST_LINE = 300
 # By which the hook knows a program's processes apart; a trial inside a trial starts afresh.
 _HOOKS_OWN: Final = "TAILWAVE_TRIAL_ROOT"
+# The command itself was found before anything was run.
+_IN_WORDS: Final = {
+    os.strerror(errno.ENOENT): "the interpreter that its first line names is not there",
+    os.strerror(errno.ENOEXEC): "it is no program, and no first line says what runs it (#!/bin/sh)",
+}
 _END_S = 10.0  # for a supervisor that was told to end; its own grace is shorter
 _INJECT: Final = Path(__file__).parents[1] / "hook" / "inject"
 # Enough steps for a diagnosis, after the first ones, which warm up; and what a program without
@@ -46,7 +52,7 @@ class _Capture(Thread):
         super().__init__(daemon=True)
         self._pipe = pipe
         self._chunks: deque[bytes] = deque()
-        self._size = 0
+        self._size, self._cut = 0, False
         self.start()
 
     def run(self) -> None:
@@ -56,13 +62,17 @@ class _Capture(Thread):
             self._size += len(chunk)
             while self._size > _KEPT_BYTES:
                 self._size -= len(self._chunks.popleft())
+                self._cut = True
 
     def text(self) -> str:
         """Return what was kept, once the program has ended."""
         self.join(_END_S)
         if not self.is_alive():  # else its supervisor was killed, and a descendant lives on
             self._pipe.close()
-        return b"".join(tuple(self._chunks)).decode(errors="replace")
+        kept = b"".join(tuple(self._chunks))
+        if self._cut:  # half a line may hold half a number
+            kept = kept.partition(b"\n")[2] or kept
+        return kept.decode(errors="replace")
 
 
 class ProcessRunner:
@@ -83,6 +93,15 @@ class ProcessRunner:
 
     def run(self, change: Change, *, profile: bool = False) -> Run:
         """Run it once. Raises UnavailableError when the command or MPS cannot be started."""
+        try:
+            return self._run(change, profile=profile)
+        except OSError as error:
+            raise UnavailableError(
+                f"cannot write under {self._folder.parent} ({error.strerror}): make room there, or "
+                "name another folder by TMPDIR."
+            ) from error
+
+    def _run(self, change: Change, *, profile: bool) -> Run:
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
         folder.mkdir()
@@ -143,7 +162,7 @@ class ProcessRunner:
             code=ended.code,
             seconds=ended.seconds,
             output=f"{out}\n{err}",
-            last_line=_last_line(err) or _last_line(out),
+            last_line=last_line(err) or last_line(out),
             timed_out=timed_out,
             reports=_reports(folder),
         )
@@ -180,7 +199,8 @@ def _read_result(path: Path, command: str) -> _Result:
             f"the run of {command} was lost: its supervisor was killed (out of memory?)."
         ) from error
     if result.error:
-        raise UnavailableError(f"cannot run {command}: {result.error}.")
+        why = _IN_WORDS.get(result.error, result.error)
+        raise UnavailableError(f"cannot run {command}: {why}.")
     return result
 
 
@@ -195,8 +215,3 @@ def _reports(folder: Path) -> tuple[Report, ...]:
         if isinstance(report, dict):
             found.append(report)
     return tuple(found)
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:_LONGEST_LINE] if lines else ""

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tailwave.errors import UnavailableError
+
 _PREFIX = "tailwave-trial-"
 _LOCK = "lock"
 
@@ -19,10 +21,17 @@ def workspace() -> Iterator[Path]:
     """Give a folder under the system's temporary one; first remove those of trials that died.
 
     A living trial holds a lock in its folder, which the system takes back from a killed one.
+    Raises UnavailableError where nothing can be written.
     """
-    _remove_stale()
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        _remove_stale()
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UnavailableError(
+            f"there is no folder for temporary files ({error.strerror}): name one that can be "
+            "written to by TMPDIR."
+        ) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield folder
