@@ -47,3 +47,9 @@ def test_without_counters_nothing_is_said() -> None:
     """The counter to record is named."""
     assert missing(bank_conflict, made()) == f"{CONFLICTS}.sum"
     assert missing(bank_conflict, made({f"{CONFLICTS}.sum": 5.0})) == WAVEFRONTS
+
+
+def test_more_conflicts_than_wavefronts_are_all_of_them() -> None:
+    """Counters of two passes: a wavefront conflicts once at most."""
+    cause = found(bank_conflict, made({f"{CONFLICTS}.sum": 132e4, WAVEFRONTS: 131e4}))
+    assert evidence(cause, "conflicts per wavefront") == 1.0

@@ -47,3 +47,9 @@ def test_the_issue_rate_in_percent_does_as_well() -> None:
         "smsp__issue_active.avg.pct_of_peak_sustained_active": 20.0,
     }
     assert found(barrier_stall, made(counters, STALLS)).share == pytest.approx(0.4)
+
+
+def test_sms_that_worked_longer_than_the_kernel_took() -> None:
+    """Of another pass: they worked all of the time, and no more is lost."""
+    profile = made({"sm__cycles_active.avg": 120_000.0}, STALLS)
+    assert found(barrier_stall, profile).share == found(barrier_stall, made(stalls=STALLS)).share

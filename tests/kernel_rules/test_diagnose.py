@@ -96,3 +96,30 @@ def test_next_to_nothing_is_not_said(lost: float, severities: list[str]) -> None
     excess = {"memory_l1_wavefronts_shared": 132 * lost, "memory_l1_wavefronts_shared_ideal": 0.0}
     findings = diagnose_launches([made(excess)]).findings
     assert [finding.severity.value for finding in findings] == severities
+
+
+def test_kernels_are_sorted_by_what_all_their_launches_lose() -> None:
+    """Ten short launches lose more than a long one."""
+    half = {"sm__cycles_active.avg": 50_000.0}
+    short = [made({**half, "gpu__time_duration.sum": 1000.0}) for _ in range(10)]
+    long = made({**half, "gpu__time_duration.sum": 9000.0}, grid=(132, 1, 1))
+    assert [kernel.launches for kernel in diagnose_kernels([long, *short])] == [10, 1]
+
+
+@pytest.mark.parametrize(
+    ("busy", "words"),
+    [(60.0, "Bound by DRAM, at 60% of its peak"), (59.0, "Latency: no unit is busy")],
+)
+def test_a_unit_bounds_from_three_fifths_of_its_peak(busy: float, words: str) -> None:
+    """Below it is not what a kernel waits for."""
+    dram = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"
+    assert diagnose_launches([made({dram: busy})]).bound.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("most", "words"), [(70_000.0, "while other SMs work"), (60_000.0, "mostly start and end")]
+)
+def test_when_sms_idle_is_told(most: float, words: str) -> None:
+    """Of 60% idle time, 30% are half."""
+    profile = made({"sm__cycles_active.avg": 40_000.0, "sm__cycles_active.max": most})
+    assert words in diagnose_launches([profile]).bound

@@ -34,3 +34,9 @@ def test_what_is_missing_is_named() -> None:
     """The lanes, or the stalls."""
     assert missing(divergence, made({LANES: None}, STALLS)) == LANES
     assert "stalled_selected" in missing(divergence, made({LANES: 8.0}))
+
+
+def test_a_block_of_more_than_a_warp_may_be_no_multiple_of_it() -> None:
+    """48 threads: every second warp is half empty."""
+    cause = found(divergence, made({LANES: 24.0}, STALLS, block=(48, 1, 1)))
+    assert cause.remedies[0] == "block-size"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tailwave.kernel_rules.diagnose import diagnose_kernels
 from tailwave.kernel_rules.join import Join
 from tailwave.model import Diagnosis, Finding, KernelDiagnosis, Severity, Timeline
 from tailwave.rules.diagnose import diagnose
-from tests.builders import Trace, kernel, steps
+from tests.builders import H200, Trace, kernel, steps
 from tests.kernel_rules.profiles import kept
 
 PROFILED = diagnose_kernels(kept("planted_faults"))
@@ -102,3 +103,56 @@ def test_nothing_in_common_is_nothing_added() -> None:
     timeline = recording("unknown", grid=1320)
     assert joined(timeline).findings == diagnose([timeline], "alone").findings
     assert placed(joined(timeline)) == []
+
+
+def test_what_other_kernels_lose_is_told_apart() -> None:
+    """k03's tail is counted, the other kernel's suggested by its grid."""
+
+    def body(trace: Trace) -> None:
+        trace.launch(0, 4, kernel("k03(float *, int)", 5, 405, grid=133, block=1024))
+        trace.launch(5, 9, kernel("rest", 405, 1005, grid=1188))
+
+    tail = finding(joined(steps(4, 30, body, gpu=1000)), "wave-tail")
+    parts = {one.what: one.value for one in tail.evidence}
+    assert parts["in profiled kernels, by their counters"] == pytest.approx(196.66, abs=0.01)
+    guessed = parts["in other kernels, as their grids suggest"]
+    assert guessed is not None
+    assert 0 < guessed < 600
+
+
+def test_all_launches_of_a_step_are_counted() -> None:
+    """Twice in a step, at the times that the recording has: the profile's clock says nothing."""
+
+    def body(trace: Trace) -> None:
+        trace.launch(0, 4, kernel("k01(float *)", 5, 105, grid=1320))
+        trace.launch(5, 9, kernel("k01(float *)", 105, 405, grid=1320))
+        trace.launch(10, 14, kernel("rest", 405, 1005, grid=1056))
+
+    (one,) = placed(joined(steps(4, 30, body, gpu=1000)))
+    assert one.in_trace is not None
+    assert (one.in_trace.calls, one.in_trace.step_us) == (2, 400)
+
+
+def test_kernels_of_the_step_come_first() -> None:
+    """A healthy kernel that the step runs before ailing ones that it does not."""
+    diagnosis = joined(recording("k11(float *, int)", grid=1320))
+    assert diagnosis.kernels[0].name == "k11(float *, int)"
+    assert len(diagnosis.kernels) == len(PROFILED)
+
+
+def test_a_recording_of_another_device_is_noted() -> None:
+    """Shares may differ there; of a device without a name nothing can be said."""
+
+    def body(trace: Trace) -> None:
+        trace.launch(0, 4, kernel("k01(float *)", 5, 1005, grid=1320))
+
+    def notes(name: str) -> list[str]:
+        trace = Trace(devices=(replace(H200, name=name),))
+        diagnosis = joined(steps(4, 30, body, trace, gpu=1000))
+        return [note for note in diagnosis.notes if "the profile of" in note]
+
+    assert notes("NVIDIA A100") == [
+        "The recording is of NVIDIA A100, the profile of NVIDIA H200: shares may differ."
+    ]
+    assert notes("") == []
+    assert notes("NVIDIA H200") == []

@@ -67,3 +67,8 @@ def test_what_is_missing_is_named() -> None:
     """Without any limit nothing is known of occupancy."""
     limits = {LIMIT.format(name): None for name in ("registers", "shared_mem", "warps", "blocks")}
     assert missing(low_occupancy, made(limits, WAITS)) == LIMIT.format("registers")
+
+
+def test_a_grid_of_a_whole_wave_is_not_the_limit() -> None:
+    """Eight CTAs for each of 132 SMs that hold eight: the registers limit them."""
+    assert "limited by registers" in found(low_occupancy, made({MOST: 50.0}, WAITS)).claim

@@ -47,3 +47,9 @@ def test_one_slice_full_of_atomics_is_a_bound() -> None:
     """More loads in flight do not help where one slice is at its peak."""
     atomics = "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed"
     assert found(memory_latency, made({atomics: 80.0}, STALLS)).share == 0
+
+
+def test_a_full_l2_without_scattered_sectors_is_not_blamed_on_them() -> None:
+    """All sectors that are touched are needed."""
+    coalesced = made({L2: 96.0, TOUCHED: 800.0, f"{TOUCHED}_ideal": 800.0}, STALLS)
+    assert "scattered" not in found(memory_latency, coalesced).claim

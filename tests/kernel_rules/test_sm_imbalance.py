@@ -31,3 +31,9 @@ def test_time_in_which_nothing_runs_is_not_counted() -> None:
 def test_a_mean_without_a_maximum_does_not_answer() -> None:
     """Older reports have no maximum over SMs."""
     assert missing(sm_imbalance, made({MOST: None})) == MOST
+
+
+def test_passes_that_differ_make_no_more_than_the_whole() -> None:
+    """Counters of several passes: an SM that worked longer than the kernel of another pass took."""
+    cause = found(sm_imbalance, made({MEAN: 55_000.0, MOST: 110_000.0}))
+    assert cause.share == pytest.approx(0.5)

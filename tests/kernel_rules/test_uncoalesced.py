@@ -73,3 +73,13 @@ def test_the_hardwares_sectors_do_as_well() -> None:
 def test_what_is_missing_is_named() -> None:
     """The source's counters, first of all."""
     assert missing(uncoalesced, made()) == f"{TOUCHED}_ideal"
+
+
+def test_more_misses_than_sectors_leave_nothing() -> None:
+    """Stores and other traffic miss as well: nothing is won, and no less than nothing."""
+    assert found(uncoalesced, made({**SCATTERED, MISSES: 900.0})).share == 0
+
+
+def test_without_misses_the_question_is_open() -> None:
+    """Every excess sector would count as one that is won."""
+    assert missing(uncoalesced, made({**SCATTERED, MISSES: None})) == MISSES

@@ -2,7 +2,7 @@
 
 A rule looks at a Kernel and returns a Cause or None; it raises MissingCounterError where the
 profile does not answer. To add one: a file with CODE, TITLE, QUESTION, METRICS (what to record for
-it), NEEDED (those that it cannot do without, where some chip lacks them), THEIRS (the profiler's own
+it), NEEDED (those that it cannot do without, where chips lack them), THEIRS (the profiler's own
 rules of the same, and a part of their title), DIFFERS (why those may say otherwise), ``find`` and a
 docstring under the four headings; ``absent(kernel)`` where a kernel may not use the mechanism at
 all; a line here; a test file.

@@ -31,6 +31,7 @@ LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
 SMS = "launch__sm_count"
 GRID = "launch__grid_size"
 _LIMIT = "launch__occupancy_limit_"
+_LIMITS = ("registers", "shared_mem", "warps", "blocks")  # newer versions tell of barriers as well
 _NOT_STALLED = ("selected", "not_selected")
 
 
@@ -90,7 +91,7 @@ class Kernel:
     def sms(self) -> float:
         """How many SMs the launch could use: the device's, unless in a green context."""
         value = self.get(SMS)
-        if value:
+        if value is not None and value > 0:
             return value
         device = self.profile.device
         if device is None or not device.sm_count or self.get("launch__uses_green_context"):
@@ -117,16 +118,16 @@ class Kernel:
     @property
     def limits(self) -> dict[str, float]:
         """How many CTAs fit an SM by each of its resources; empty where nothing is known."""
-        names = ("registers", "shared_mem", "warps", "blocks", "barriers")
-        found = {name: self.get(f"{_LIMIT}{name}") for name in names}
-        return {name: value for name, value in found.items() if value}
+        found = {name: self.get(f"{_LIMIT}{name}") for name in (*_LIMITS, "barriers")}
+        return {name: value for name, value in found.items() if value and value > 0}
 
     @property
     def resident(self) -> float:
-        """How many CTAs fit an SM at once."""
+        """How many CTAs fit an SM at once; the one limit that is not known may be the least."""
         limits = self.limits
-        if not limits:
-            raise MissingCounterError((f"{_LIMIT}registers", f"{_LIMIT}shared_mem"))
+        for name in _LIMITS:
+            if name not in limits:
+                raise MissingCounterError((f"{_LIMIT}{name}",))
         return min(limits.values())
 
     @property
