@@ -148,3 +148,12 @@ def test_instances_stay_apart(one: str, other: str) -> None:
 def test_a_plain_name_keeps_its_parameters() -> None:
     """Only spaces and the return type go."""
     assert plain("void k<float> (float *, int)") == "k<float>(float*,int)"
+
+
+def test_another_instance_of_a_template_is_another_kernel() -> None:
+    """Of the same shape, and the only profile of its base name: its counters say nothing of it."""
+    index = Index([profiled("void fill<float>(T1 *)")])
+    assert index.find("void fill<int>(int*)", 8, 64) == ""
+    assert index.find("fill", 8, 64) == Match(
+        0, "by its base name, grid and block", same_shape=True
+    )

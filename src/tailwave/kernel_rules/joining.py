@@ -57,7 +57,7 @@ class Index:
         whole = self._whole.get(plain(name)) or self._instance.get(instance(name))
         if whole:
             return self._by_shape(whole, grid, block)
-        base = self._base.get(base_of(name), [])
+        base = [n for n in self._base.get(base_of(name), []) if not self._differ(n, name)]
         alike = [number for number in base if self._is_shape(number, grid, block)]
         if len(alike) == 1:
             return Match(alike[0], "by its base name, grid and block", same_shape=True)
@@ -83,6 +83,10 @@ class Index:
         kernel = self._kernels[number]
         return (size(kernel.grid), size(kernel.block)) == (grid, block)
 
+    def _differ(self, number: int, name: str) -> bool:
+        """Tell two instances of a template: both names have arguments, and not the same."""
+        return _has_arguments(self._kernels[number].name) and _has_arguments(name)
+
     def _distance(self, number: int, grid: int, block: int) -> float:
         kernel = self._kernels[number]
         pairs = ((size(kernel.grid), grid), (size(kernel.block), block))
@@ -100,9 +104,13 @@ def _whole_names(kernel: KernelDiagnosis, base: str) -> dict[str, None]:
     Its base name is one only of a kernel that is no instance of a template: instances share it.
     """
     names = dict.fromkeys(plain(name) for name in (kernel.name, *kernel.names))
-    if instance(kernel.name).endswith(">"):
+    if _has_arguments(kernel.name):
         names.pop(base, None)
     return names
+
+
+def _has_arguments(name: str) -> bool:
+    return instance(name).endswith(">")
 
 
 def plain(name: str) -> str:

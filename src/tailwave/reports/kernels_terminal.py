@@ -21,6 +21,7 @@ _HEADING = "bold underline"
 _INDENT = " " * 4
 _INNER = " " * 8
 _LONGEST_NAME = 60
+_LONGEST_TITLE = 180  # instances of a template differ in what stands late in their names
 _MOST_KERNELS = 20  # shown; a profile of a whole program has hundreds
 _MOST_STALLS = 4
 _STRANGERS = (
@@ -76,7 +77,7 @@ def _ails(kernel: KernelDiagnosis) -> bool:
 
 
 def _print_kernel(page: Page, number: int, kernel: KernelDiagnosis) -> None:
-    page.paragraph(_short(kernel.name), lead=f"{number:>2}. ", style="bold")
+    page.paragraph(_short(kernel.name, _LONGEST_TITLE), lead=f"{number:>2}. ", style="bold")
     page.paragraph(_launch(kernel), lead=_INDENT, style="dim")
     page.paragraph(kernel.bound, lead=_INDENT)
     if kernel.in_trace:
@@ -184,6 +185,6 @@ def _print_unanswered(page: Page, kernels: tuple[KernelDiagnosis, ...]) -> None:
     page.paragraph(f"tailwave metrics --for {' --for '.join(questions)}", lead="  record with: ")
 
 
-def _short(name: str) -> str:
+def _short(name: str, longest: int = _LONGEST_NAME) -> str:
     name = name.removeprefix("void ")
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+    return name if len(name) <= longest else f"{name[: longest - 3]}..."
