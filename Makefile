@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
-BENCHMARKS := benchmarks/read_kineto.py benchmarks/replay_speed.py benchmarks/replay_accuracy.py
+BENCHMARKS := benchmarks/read_kineto.py benchmarks/read_nsys.py benchmarks/replay_speed.py benchmarks/replay_accuracy.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint bench

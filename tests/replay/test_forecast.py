@@ -115,3 +115,25 @@ def test_steps_that_overlap_need_no_longer_for_a_change() -> None:
 
     cast = forecast_of(steps(5, 100, body, Trace()))
     assert cast.after(host_speed(1.001)).step_us <= cast.now_us
+
+
+@pytest.mark.parametrize(
+    ("kind", "recorder"), [("nsys", "nsys"), ("record", "tailwave's recorder")]
+)
+def test_an_unknown_cost_is_said_where_the_host_matters(kind: str, recorder: str) -> None:
+    """Of a host-bound step nobody knows how much was the recorder's: the least time is said."""
+    timeline = steps(3, 100, _bound_by_the_host, Trace())
+    cast = forecast_of(msgspec.structs.replace(timeline, kind=kind))
+    assert (cast.now_us, cast.recorded_us) == (100.0, 100.0)
+    assert cast.unknown_cost == (
+        f"What {recorder} itself cost the host is not known and was not taken off: without it a "
+        f"step may take as little as {cast.low_us:.0f} us."
+    )
+    assert cast.low_us == pytest.approx(60.0, abs=2.0)
+
+
+def test_an_unknown_cost_that_cannot_matter_is_not_said() -> None:
+    """Nor is one that is known."""
+    bound = steps(3, 1_000, _bound_by_the_gpu, Trace())
+    assert forecast_of(msgspec.structs.replace(bound, kind="nsys")).unknown_cost == ""
+    assert HOST_BOUND.unknown_cost == ""

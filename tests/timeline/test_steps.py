@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tailwave.model import Timeline
 from tailwave.timeline.steps import AFTER, BEFORE, find_steps, gpu_busy, kernel_periods, summarise
 from tests.builders import H200, Trace, kernel, steps
 
@@ -278,3 +279,34 @@ def test_the_median_of_two_steps_is_one_of_them() -> None:
     """Of an even number of steps the lower middle one stands for the recording."""
     timeline = Trace().step(0, 100, 0).step(100, 300, 1).build()
     assert summarise(timeline, find_steps(timeline)).median_us == 100.0
+
+
+def _replays(kernels: int) -> Timeline:
+    """Five launches of one graph, of so many kernels of one name, with a wait after each."""
+    trace = Trace()
+    for number in range(5):
+        at = 100 * number
+        rows = [kernel("CUDA graph 3", at + 20 + 10 * i, at + 28 + 10 * i) for i in range(kernels)]
+        trace.launch(at, at + 10, *rows, call="cudaGraphLaunch")
+        trace.call("cudaStreamSynchronize", at + 11, at + 90)
+    return trace.build()
+
+
+def test_each_launch_of_a_whole_graph_is_a_step() -> None:
+    """A recorder of graphs as a whole has one row a launch, all of one name."""
+    found = find_steps(_replays(1))
+    assert (found.by, len(found)) == ("kernel period", 5)
+    assert found.host_start.tolist() == [0, 100_000, 200_000, 300_000, 400_000]
+
+
+def test_the_nodes_of_a_graph_are_no_steps() -> None:
+    """Kernels of one name within a launch begin with it, so none of them begins a step."""
+    assert find_steps(_replays(4)).by == "whole trace"
+
+
+def test_launches_of_one_kernel_are_no_steps() -> None:
+    """The same kernel over and over says nothing of where a step ends."""
+    trace = Trace()
+    for number in range(9):
+        trace.launch(10 * number, 10 * number + 4, kernel("gemm", 10 * number + 5, 10 * number + 9))
+    assert find_steps(trace.build()).by == "whole trace"

@@ -23,6 +23,7 @@ from tailwave.timeline.intervals import covered_by_group
 IDENTITY_TOLERANCE = 0.05
 # Kernels themselves take longer or shorter from run to run (clocks, memory): the least range given.
 GPU_SPREAD = 0.05
+_US_PER_MS = 1_000
 
 
 class Outlook(msgspec.Struct, frozen=True):
@@ -58,14 +59,15 @@ class Forecast(msgspec.Struct, frozen=True):
     @property
     def unknown_cost(self) -> str:
         """What is to be said where the recorder's cost is not known and may matter, else ""."""
-        low = self.low_us / 1e3
+        milliseconds = self.low_us / _US_PER_MS
+        low = f"{milliseconds:.2f} ms" if milliseconds >= 1 else f"{self.low_us:.0f} us"
         if self.overhead.known or self.low_us >= self.now_us * (1 - GPU_SPREAD):
             return ""
         kind = self.case.timeline.kind
         recorder = "tailwave's recorder" if kind == "record" else kind
         return (
             f"What {recorder} itself cost the host is not known and was not taken off: without it "
-            f"a step may take down to {low:.2f} ms."
+            f"a step may take as little as {low}."
         )
 
     def after(self, *changes: Change) -> Outlook:

@@ -19,6 +19,7 @@ from tailwave.timeline.intervals import covered_by_group
 from tailwave.timeline.launches import issued_in_order
 
 PROFILER_STEP = re.compile(r"ProfilerStep#?\s*\d+$")
+_GRAPH_LAUNCH = re.compile(r"(cuda|cu|hip)GraphLaunch")
 _NUMBER = re.compile(r"\d+")
 # An annotation stands for the step when at least this share of the GPU work is launched in it.
 _ANNOTATION_COVER = 0.5
@@ -175,12 +176,19 @@ def _by_kernel_period(timeline: Timeline, device: int | None) -> _Bounds | None:
     rows = np.flatnonzero((gpu.launch >= 0) & _on(timeline, device))
     rows = rows[np.lexsort((gpu.start[rows], host.start[gpu.launch[rows]]))]
     launch = gpu.launch[rows]
-    for period in kernel_periods(gpu.name[rows]):
+    # A launch of a graph that was recorded as a whole may be all that a step is.
+    shortest = 1 if _are_graphs(timeline, launch) else _REPEATS
+    for period in kernel_periods(gpu.name[rows], shortest):
         start, end = _periods(host.start[launch], int(host.end[launch[-1]]), period)
         if len(start) >= _REPEATS and (np.diff(start) > 0).all() and _is_even(end - start):
             names = tuple(f"period {i}" for i in range(len(start)))
             return _Bounds("kernel period", names, start, end)
     return None
+
+
+def _are_graphs(timeline: Timeline, launch: Ints) -> bool:
+    called = np.unique(timeline.host.name[launch])
+    return all(_GRAPH_LAUNCH.match(timeline.names[code]) for code in called)
 
 
 def _periods(issue: Ints, last: int, period: int) -> tuple[Ints, Ints]:
@@ -202,8 +210,8 @@ def _is_even(length: Ints) -> bool:
     return explained >= _EVEN_SHARE * float(length.sum() - length.max())
 
 
-def kernel_periods(codes: np.ndarray) -> Iterator[int]:
-    """Yield the periods of a sequence of kernel names, the shortest first.
+def kernel_periods(codes: np.ndarray, shortest: int = _REPEATS) -> Iterator[int]:
+    """Yield the periods of a sequence of kernel names, from ``shortest`` on, the shortest first.
 
     The candidates are the distances between occurrences of the rarest repeated names, for a
     step's rare kernels (loss, optimiser) occur once in it.
@@ -213,7 +221,7 @@ def kernel_periods(codes: np.ndarray) -> Iterator[int]:
     rarest = repeated[np.argsort(counts[counts >= _REPEATS], kind="stable")][:8]
     candidates = {int(d) for name in rarest for d in np.diff(np.flatnonzero(codes == name))}
     for period in sorted(candidates)[:_LONGEST_PERIOD_TRIES]:
-        if _REPEATS <= period <= len(codes) // 2:
+        if shortest <= period <= len(codes) // 2:
             agree = np.mean(codes[:-period] == codes[period:])
             if agree >= _PERIOD_MATCH:
                 yield period

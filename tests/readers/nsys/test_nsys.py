@@ -174,7 +174,7 @@ def test_a_whole_graph_is_work(tmp_path: Path) -> None:
     assert (timeline.gpu.kind[0], timeline.gpu.launch[0] >= 0) == (GpuKind.KERNEL, True)
     [note] = timeline.notes
     assert note == (
-        "1 graph launches were recorded as a whole: their kernels are not known. Record with "
+        "1 graph launch was recorded as a whole: the kernels in it are not known. Record with "
         "`--cuda-graph-trace=node` for kernels."
     )
 
@@ -411,3 +411,39 @@ def test_the_public_recording_is_diagnosed() -> None:
     assert diagnosis.steps is not None
     assert sum(share.us for share in diagnosis.division) == pytest.approx(diagnosis.steps.median_us)
     assert diagnosis.division[0].what == "kernels"
+
+
+def test_whatif_and_diagnose_say_that_nsys_cost_is_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both work on an export, as recorded, with the same note."""
+    tables = small()
+    tables[MEMCPY], tables[SYNC], tables["NVTX_EVENTS"] = [], [], []
+    tables[RUNTIME] = []
+    tables[KERNEL] = []
+    for i in range(1, 40):
+        at, name = 20_000 * i, ("gemm<float>(int)", "gemm")[i % 2]
+        tables[RUNTIME].append(call("cudaLaunchKernel_v7000", at, at + 18_000, i))
+        tables[KERNEL].append(kernel(at + 18_500, at + 19_000, i, demangledName=string(name)))
+    path = str(write(tmp_path / "r.sqlite", tables))
+    for command in ("diagnose", "whatif"):
+        assert run([command, path]) == 0
+        said = " ".join(capsys.readouterr().out.split())
+        assert "What nsys itself cost the host is not known and was not taken off" in said
+        assert "as little as 24 us" in said
+
+
+def test_a_folder_of_exports_is_a_run_of_ranks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One export a rank, and a report that was not exported is named."""
+    for rank in range(2):
+        write(tmp_path / f"rank{rank}.sqlite", small())
+    (tmp_path / "rank2.nsys-rep").write_bytes(b"NSYS")
+    timelines = read(tmp_path)
+    assert [t.rank for t in timelines] == [0, 1]
+    assert run(["diagnose", str(tmp_path)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 ranks" in said
+    assert "A file was left out" in said
+    assert "nsys export --type sqlite" in said

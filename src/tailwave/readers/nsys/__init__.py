@@ -88,8 +88,11 @@ def _timelines(database: Database) -> list[Timeline]:
         raise UnreadableInputError(f"{database.path} holds no CUDA activity: {_RECORD_CUDA}.")
     using = parts.gpu if len(parts.gpu["start"]) else parts.host
     processes = np.unique(using["process"]).tolist()
+    metrics = metric_notes(database)
     timelines = [
-        _timeline(database, names, parts.of(process), _Process(process, rank, len(processes)))
+        _timeline(
+            database, names, parts.of(process), _Process(process, rank, len(processes)), metrics
+        )
         for rank, process in enumerate(processes)
     ]
     return [_noted(timelines[0], len(every) - len(parts)), *timelines[1:]]
@@ -103,9 +106,15 @@ def _noted(timeline: Timeline, lost: int) -> Timeline:
     return replace(timeline, notes=(*timeline.notes, note))
 
 
-def _timeline(database: Database, names: Names, parts: tables.Parts, process: _Process) -> Timeline:
-    threads, parts.host["thread"] = np.unique(parts.host["thread"], return_inverse=True)
-    host = tables.host_table(parts.host)
+def _timeline(
+    database: Database,
+    names: Names,
+    parts: tables.Parts,
+    process: _Process,
+    metrics: tuple[str, ...],
+) -> Timeline:
+    threads, thread = np.unique(parts.host["thread"], return_inverse=True)
+    host = tables.host_table({**parts.host, "thread": thread})
     return Timeline(
         names=names.all,
         threads=_threads(database, names, threads),
@@ -118,7 +127,7 @@ def _timeline(database: Database, names: Names, parts: tables.Parts, process: _P
         rank=process.rank,
         world_size=process.of,
         events=len(parts),
-        notes=(*_graph_notes(parts), *metric_notes(database)),
+        notes=(*_graph_notes(parts), *metrics),
     )
 
 
@@ -140,8 +149,9 @@ def _graph_notes(parts: tables.Parts) -> tuple[str, ...]:
     whole = int(parts.gpu["whole_graph"].sum())
     if not whole:
         return ()
+    launches = "graph launches were" if whole > 1 else "graph launch was"
     note = (
-        f"{whole} graph launches were recorded as a whole: their kernels are not known. Record "
-        "with `--cuda-graph-trace=node` for kernels."
+        f"{whole} {launches} recorded as a whole: the kernels in it are not known. Record with "
+        "`--cuda-graph-trace=node` for kernels."
     )
     return (note,)
