@@ -52,6 +52,28 @@ def test_many_dropped_gpu_events_withhold_everything() -> None:
     assert doubts(trace)[1:] == (False, False)
 
 
+def _capturing(thread: str) -> Trace:
+    """Capture 300 launches into a graph, all made on a thread, before 200 sound ones."""
+    trace = sound(Trace()).thread("2").call("cudaStreamBeginCapture", 2100, 2101).thread(thread)
+    for number in range(300):
+        trace.launch(2102 + number, 2102.5 + number)
+    return trace.thread("2").call("cudaStreamEndCapture", 2403, 2404)
+
+
+def test_what_a_graph_captured_needs_no_gpu_event() -> None:
+    """A launch while its thread captures goes into the graph, and nowhere else."""
+    assert doubts(_capturing("2")) == ((), True, True)
+
+
+def test_after_a_capture_launches_need_their_work_again() -> None:
+    """The capture ends; and what other threads launch meanwhile is not in it."""
+    later = _capturing("2")
+    for number in range(20):
+        later.launch(2500 + 5 * number, 2503 + 5 * number)
+    assert "20 launches of 220 have no GPU event" in doubts(later)[0][0]
+    assert "300 launches of 500 have no GPU event" in doubts(_capturing("3"))[0][0]
+
+
 def test_a_host_callback_needs_no_gpu_event() -> None:
     """A host function in a stream is launched, and runs on the host."""
     trace = sound(Trace())

@@ -17,6 +17,7 @@ from tailwave.timeline.steps import AFTER, BEFORE, Steps
 # that starts or stops in mid-flight always misses a few.
 _NOTE_SHARE = 0.01
 _WITHHOLD_SHARE = 0.25
+_CAPTURE = ("StreamBeginCapture", "StreamEndCapture")
 # Events on one stream may overlap by the recorder's rounding (ns).
 _ROUNDING_NS = 1_000
 # A first or last step with this much less GPU work than the usual one was cut by the recorder.
@@ -80,6 +81,7 @@ def _launches_without_work(timeline: Timeline, notes: list[str]) -> float:
     calls = classify_all(timeline.names)
     runtime = (host.kind == HostKind.RUNTIME) & (host.correlation >= 0)
     launches = np.flatnonzero(runtime & (calls[host.name] == Call.LAUNCH))
+    launches = launches[~_captured(timeline, launches)]
     if len(launches) == 0:
         return 0.0
     missing = ~np.isin(launches, gpu.launch)
@@ -91,6 +93,24 @@ def _launches_without_work(timeline: Timeline, notes: list[str]) -> float:
             "doubtful."
         )
     return share
+
+
+def _captured(timeline: Timeline, launches: Ints) -> Flags:
+    """Tell which launches only went into a graph that their thread was capturing."""
+    host = timeline.host
+    opens, closes = (
+        np.flatnonzero(np.array([end in name for name in timeline.names], dtype=bool)[host.name])
+        for end in _CAPTURE
+    )
+    captured = np.zeros(len(launches), dtype=bool)
+    for thread in np.unique(host.thread[opens]).tolist():
+        mine = host.thread[launches] == thread
+        begun, ended = (
+            np.searchsorted(calls[host.thread[calls] == thread], launches[mine])
+            for calls in (opens, closes)
+        )
+        captured[mine] = begun > ended
+    return captured
 
 
 def _work_without_launch(timeline: Timeline, notes: list[str]) -> float:
