@@ -40,7 +40,7 @@ def test_no_conflicts_are_no_finding_and_are_said() -> None:
     profile = made({ACTUAL: 5.0, IDEAL: 5.0})
     assert find(bank_conflict, profile) is None
     text = bank_conflict.absent(Kernel(profile))
-    assert text == "shared-memory bank conflicts (none in 5 wavefronts)"
+    assert text == "shared-memory bank conflicts (none: 5 wavefronts)"
 
 
 def test_without_counters_nothing_is_said() -> None:

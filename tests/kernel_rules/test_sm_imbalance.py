@@ -28,6 +28,13 @@ def test_time_in_which_nothing_runs_is_not_counted() -> None:
     assert find(sm_imbalance, made({MEAN: 20_000.0, MOST: 20_000.0})) is None
 
 
+def test_a_difference_of_one_access_to_memory_is_no_imbalance() -> None:
+    """300 cycles are where an SM stands and what its caches held; one more is work."""
+    counters = {MEAN: 700.0, "sm__cycles_elapsed.max": 2_000.0}
+    assert find(sm_imbalance, made(counters | {MOST: 1_000.0})) is None
+    assert find(sm_imbalance, made(counters | {MOST: 1_001.0})) is not None
+
+
 def test_a_mean_without_a_maximum_does_not_answer() -> None:
     """Older reports have no maximum over SMs."""
     assert missing(sm_imbalance, made({MOST: None})) == MOST

@@ -66,7 +66,8 @@ def absent(kernel: Kernel) -> str:
     wavefronts, excess = _wavefronts(kernel)
     if excess > 0:
         return ""
-    return f"shared-memory bank conflicts (none in {count(wavefronts, 'wavefront')})"
+    seen = count(wavefronts, "wavefront") if wavefronts else "no access at all"
+    return f"shared-memory bank conflicts (none: {seen})"
 
 
 def _wavefronts(kernel: Kernel) -> tuple[float, float]:
