@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from typing import Any
 
@@ -58,9 +59,10 @@ def test_complex_numbers_are_two_each() -> None:
     assert described(3 - 1j)["values"] == [3.0, -1.0]
 
 
-def test_values_that_are_no_numbers_are_null() -> None:
-    """JSON has no word for them."""
-    assert described(np.array([np.inf, 1.0, np.nan]))["values"] == [None, 1.0, None]
+def test_values_that_are_no_numbers_are_words() -> None:
+    """JSON has no number for them, and each is another."""
+    assert described(np.array([np.inf, 1.0, np.nan]))["values"] == ["inf", 1.0, "nan"]
+    assert described(-math.inf)["values"] == ["-inf"]
 
 
 def test_many_values_are_picked_evenly() -> None:
@@ -85,3 +87,31 @@ def test_what_is_no_number_is_refused(value: object) -> None:
     """With the name of its type."""
     with pytest.raises(TypeError, match="an output is numbers, a tensor or an array, not a"):
         Outputs().keep("x", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [(3, "int"), ([1, True], "int"), (3.0, ""), ([1, 2.0], ""), ([], ""), (1j, "")],
+)
+def test_whole_numbers_are_told_from_others(value: object, dtype: str) -> None:
+    """Of Python's own; a whole number must stay what it is."""
+    assert described(value)["dtype"] == dtype
+
+
+def test_an_output_that_cannot_be_read_leaves_the_others() -> None:
+    """Words are kept of the one that cannot."""
+    outputs = Outputs()
+    outputs.keep("words", np.array(["a", "b"]))
+    outputs.keep("number", 1.0)
+    assert list(outputs.document(final=True)) == ["number"]
+    assert "could not convert string to float" in outputs.guard.error
+
+
+def test_a_huge_array_is_kept_by_its_picked_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A whole copy might not fit."""
+    monkeypatch.setattr("tailwave.hook.outputs.MOST_BYTES", 8 * 5_000)
+    small, large = np.arange(5_000.0), np.arange(5_001.0).reshape(3, 1667)
+    assert described(small)["sha256"] == hashlib.sha256(small.tobytes()).hexdigest()
+    kept = np.array([i * 5_000 // 4095 for i in range(4096)], dtype=np.float64)
+    assert described(large)["sha256"] == hashlib.sha256(kept.tobytes()).hexdigest()
+    assert described(large)["shape"] == [3, 1667]

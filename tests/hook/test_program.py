@@ -31,7 +31,7 @@ def test_a_program_without_marks_has_no_steps(tmp_path: Path) -> None:
 
 
 def test_outputs_are_reported_by_name(tmp_path: Path) -> None:
-    """The last value counts, with how often there was one; what is no number is null."""
+    """The last value counts, with how often there was one."""
     source = (
         "import tailwave\n"
         "tailwave.output('loss', 2.0)\n"
@@ -41,8 +41,29 @@ def test_outputs_are_reported_by_name(tmp_path: Path) -> None:
     outputs = trial(tmp_path).run(source).report["outputs"]
     loss = {key: outputs["loss"][key] for key in ("count", "values", "shape")}
     assert loss == {"count": 2, "values": [1.5], "shape": []}
-    assert outputs["list"]["values"] == [1.0, None]
+    assert outputs["list"]["values"] == [1.0, "nan"]
     assert outputs["list"]["shape"] == [2]
+
+
+def test_words_that_are_no_text_are_reported_as_far_as_they_are(tmp_path: Path) -> None:
+    """A command line's bytes need be no UTF-8; the report must be."""
+    source = "import sys, tailwave; sys.argv = ['a\\udcff']; tailwave.output('b\\udcff', 1.0)"
+    report = trial(tmp_path).run(source).report
+    assert (report["argv"], list(report["outputs"])) == (["a?"], ["b?"])
+
+
+def test_an_output_that_cannot_be_read_is_an_error_in_the_report(tmp_path: Path) -> None:
+    """The trial is told that something is missing."""
+    source = (
+        "import array, tailwave\n"
+        "class Odd:\n"
+        "    shape, dtype = (1,), 'x.odd'\n"
+        "    def copy(self): return array.array('u', 'a').tolist()\n"
+        "tailwave.output('odd', Odd())\n"
+    )
+    report = trial(tmp_path).run(source).report
+    assert report["outputs"] == {}
+    assert report["error"]
 
 
 def test_an_output_that_cannot_be_compared_is_an_error_in_the_report_only(tmp_path: Path) -> None:

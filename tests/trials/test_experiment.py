@@ -145,3 +145,16 @@ def test_an_interruption_keeps_what_was_learnt(at: int, rounds: int) -> None:
     assert Decision.KEPT not in {outcome.decision for outcome in trial.outcomes}
     if rounds:
         assert trial.outcomes[0].effects[0].change == pytest.approx(-0.5)
+
+
+def test_what_went_wrong_inside_the_program_is_said_once() -> None:
+    """In the words of the process in which it did; ranks that say the same say it once."""
+    reports = tuple({"pid": pid, "error": "no room for the output x"} for pid in (1, 2))
+    failing = Scripted(lambda *_: Run(0, 1.0, reports=reports))
+    assert tried(failing).notes[1:] == ("Inside the program: No room for the output x.",)
+
+
+def test_a_remedy_that_is_no_text_is_refused() -> None:
+    """The lines that keep it could not be printed."""
+    with pytest.raises(UsageError, match="is no text in UTF-8"):
+        tried(Profiled(), "half:\udcff")

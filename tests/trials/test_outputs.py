@@ -11,6 +11,8 @@ from tailwave.trials.outputs import Match, compare, exposed, worst
 from tailwave.trials.run import Run
 from tests.trials.script import steps_run
 
+_OTHERS = "x has other values that are no finite numbers"
+
 
 def run(**outputs: dict[str, Any]) -> Run:
     """Return a run that exposed these outputs."""
@@ -18,7 +20,7 @@ def run(**outputs: dict[str, Any]) -> Run:
 
 
 def value(
-    *values: float | None, sha256: str = "", count: int = 1, dtype: str = "float32"
+    *values: float | str, sha256: str = "", count: int = 1, dtype: str = "float32"
 ) -> dict[str, Any]:
     """Return an output as the hook reports it."""
     return {
@@ -44,8 +46,16 @@ def value(
             "x differs by <0.1% of its largest value",
         ),
         ((0.0, 0.0), (0.0, 0.1), OutputMatch.DIFFER, "x differs by 0.1"),
-        ((1.0, None), (1.0, 2.0), OutputMatch.DIFFER, "x has other values that are no numbers"),
-        ((1.0, None), (1.0005, None), OutputMatch.CLOSE, "x differs by <0.1% of its largest value"),
+        ((1.0, "nan"), (1.0, 2.0), OutputMatch.DIFFER, _OTHERS),
+        ((1.0, "nan"), (1.0, "inf"), OutputMatch.DIFFER, _OTHERS),
+        ((1.0, "inf"), (1.0, "-inf"), OutputMatch.DIFFER, _OTHERS),
+        ((0.0, 0.0), (0.0, "nan"), OutputMatch.DIFFER, _OTHERS),
+        (
+            (1.0, "-inf"),
+            (1.0005, "-inf"),
+            OutputMatch.CLOSE,
+            "x differs by <0.1% of its largest value",
+        ),
         (
             (1.0, 2.0),
             (1.0,),
@@ -55,7 +65,7 @@ def value(
     ],
 )
 def test_one_output(
-    before: tuple[float, ...], after: tuple[float, ...], match: OutputMatch, detail: str
+    before: tuple[float | str, ...], after: tuple[float | str, ...], match: OutputMatch, detail: str
 ) -> None:
     """Equal by hash, close within a thousandth of the largest value, or else different."""
     assert compare(run(x=value(*before)), run(x=value(*after))) == Match(match, detail)
@@ -131,3 +141,19 @@ def test_the_main_process_goes_first() -> None:
     )
     found = exposed(Run(0, 1.0, reports=reports))
     assert {name: output.values for name, output in found.items()} == {"x": (1.0,), "y": (2.0,)}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "match"),
+    [
+        ("int", OutputMatch.DIFFER),
+        ("int64", OutputMatch.DIFFER),
+        ("uint8", OutputMatch.DIFFER),
+        ("bool", OutputMatch.DIFFER),
+        ("float64", OutputMatch.CLOSE),
+    ],
+)
+def test_whole_numbers_must_be_the_same(dtype: str, match: OutputMatch) -> None:
+    """A token's neighbour is another token."""
+    was, now = (run(x=value(50_000.0, last, dtype=dtype)) for last in (1.0, 2.0))
+    assert compare(was, now).match is match

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tailwave.hook.guard import Guard
+
 # As many values of an output as are compared one by one, evenly picked.
 MOST_VALUES = 4096
 # A tensor of more bytes than this is kept as its picked values alone: a copy of it might not fit.
@@ -17,10 +19,14 @@ MOST_BYTES = 64 << 20
 
 
 class _Kept(NamedTuple):
-    """The last value of an output; ``shape`` is that of the whole, where parts were kept."""
+    """The last value of an output; ``shape`` is that of the whole, where parts were kept.
+
+    ``dtype`` is the type of its numbers: "int" for whole ones of Python, "" for its others.
+    """
 
     times: int
     shape: tuple[int, ...]
+    dtype: str
     value: Any
 
 
@@ -28,8 +34,9 @@ class Outputs:
     """The outputs of a process by name: how often each was exposed, and its last value."""
 
     def __init__(self) -> None:
-        """Start without an output."""
+        """Start without an output; ``guard`` keeps the words of one that cannot be read."""
         self._kept: dict[str, _Kept] = {}
+        self.guard = Guard()
 
     def __len__(self) -> int:
         """Return how many names there are."""
@@ -42,8 +49,12 @@ class Outputs:
 
     def document(self, *, final: bool) -> dict[str, object]:
         """Give each output; before the end only those whose reading waits for no GPU."""
-        ready = {n: k for n, k in self._kept.items() if final or not _is_on_gpu(k.value)}
-        return {name: _described(kept) for name, kept in ready.items()}
+        found: dict[str, object] = {}
+        for name, kept in self._kept.items():
+            if final or not _is_on_gpu(kept.value):
+                with self.guard:  # the others can be compared all the same
+                    found[name] = _described(kept)
+        return found
 
 
 def picked(count: int) -> range | list[int]:
@@ -53,24 +64,31 @@ def picked(count: int) -> range | list[int]:
     return [place * (count - 1) // (MOST_VALUES - 1) for place in range(MOST_VALUES)]
 
 
-def _copy(value: object) -> tuple[tuple[int, ...], object]:
-    """Give the shape of a value, and a copy that the program cannot change any more."""
-    if _is_tensor(value):
-        return _copy_of_tensor(value)
-    if hasattr(value, "shape") and hasattr(value, "copy"):  # of numpy, CuPy, JAX
-        return tuple(value.shape), value.copy()
+def _copy(value: Any) -> tuple[tuple[int, ...], str, object]:  # noqa: ANN401  whatever is exposed
+    """Give the shape and type of a value, and a copy that the program cannot change any more."""
+    if _is_tensor(value) or (hasattr(value, "shape") and hasattr(value, "copy")):
+        copied = _copy_of_tensor(value) if _is_tensor(value) else _copy_of_array(value)
+        return tuple(value.shape), str(getattr(value, "dtype", "")).rpartition(".")[2], copied
     numbers = list(_numbers(value))
-    return (() if isinstance(value, int | float | complex) else (len(numbers),)), numbers
+    whole = all(isinstance(number, int) for number in numbers)
+    shape = () if isinstance(value, int | float | complex) else (len(numbers),)
+    return shape, "int" if whole and numbers else "", [float(number) for number in numbers]
 
 
-def _copy_of_tensor(tensor: Any) -> tuple[tuple[int, ...], object]:  # noqa: ANN401  torch's
+def _copy_of_array(array: Any) -> object:  # noqa: ANN401  of numpy, CuPy, JAX
+    if getattr(array, "nbytes", 0) <= MOST_BYTES:
+        return array.copy()
+    return array.reshape(-1)[picked(array.size)]
+
+
+def _copy_of_tensor(tensor: Any) -> object:  # noqa: ANN401  torch's
     flat = tensor.detach().reshape(-1)
     if flat.numel() * flat.element_size() > MOST_BYTES:
         torch = sys.modules["torch"]
         count = flat.numel()
         places = torch.arange(MOST_VALUES, device=flat.device) * (count - 1) // (MOST_VALUES - 1)
-        return tuple(tensor.shape), flat[places]
-    return tuple(tensor.shape), flat.clone()
+        return flat[places]
+    return flat.clone()
 
 
 def _numbers(value: object) -> Iterator[float]:
@@ -78,7 +96,7 @@ def _numbers(value: object) -> Iterator[float]:
     if isinstance(value, complex):
         yield from (value.real, value.imag)
     elif isinstance(value, int | float):
-        yield float(value)
+        yield value
     elif _is_tensor(value):
         raise TypeError("an output is one tensor: expose those of a list under a name each")
     elif isinstance(value, Mapping):
@@ -104,9 +122,10 @@ def _described(kept: _Kept) -> dict[str, object]:
     values, raw = _read(kept.value)
     return {
         "count": kept.times,
-        "values": [value if math.isfinite(value) else None for value in values],
+        # JSON has no words for nan and inf.
+        "values": [value if math.isfinite(value) else str(value) for value in values],
         "shape": list(kept.shape),
-        "dtype": str(getattr(kept.value, "dtype", "")).rpartition(".")[2],
+        "dtype": kept.dtype,
         "sha256": hashlib.sha256(raw).hexdigest(),
     }
 
@@ -127,7 +146,7 @@ def _read(value: Any) -> tuple[list[float], bytes]:  # noqa: ANN401  a tensor, a
 
 def _read_tensor(tensor: Any) -> tuple[list[float], bytes]:  # noqa: ANN401  torch's
     torch = sys.modules["torch"]
-    host = tensor.cpu().contiguous()
+    host = tensor.cpu().resolve_conj().resolve_neg().contiguous()
     raw = ctypes.string_at(host.data_ptr(), host.numel() * host.element_size())
     numbers = torch.view_as_real(host).reshape(-1) if host.is_complex() else host
     places = torch.tensor(list(picked(numbers.numel())), dtype=torch.int64)

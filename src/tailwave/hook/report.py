@@ -13,5 +13,7 @@ def write(prefix: str, document: Mapping[str, object]) -> None:
     path = Path(f"{prefix}-{os.getpid()}.json")
     # The reader takes every report-*.json, so the unfinished one is called otherwise.
     unfinished = path.with_name(f".{path.name}.part")
-    unfinished.write_text(json.dumps(document), "utf-8")
+    # A command line's bytes may be no text (PEP 383), and JSON holds nothing else.
+    text = json.dumps(document, ensure_ascii=False)
+    unfinished.write_bytes(text.encode("utf-8", "replace"))
     unfinished.replace(path)

@@ -124,6 +124,7 @@ class Session:
         }
         with self._guard:
             document["outputs"] = self._outputs.document(final=final)
+            self._guard.note(self._outputs.guard.error)
         with self._guard:
             document["steps"] = self._steps.document(final=final)
         with self._guard:

@@ -85,10 +85,10 @@ def _judged(signs: Mapping[Quantile, _Sign], noise: Mapping[Quantile, float]) ->
                 decision, f"{_NAMES[quantile].capitalize()} is {sign.value} beyond noise."
             )
     bound = -math.expm1(-noise.get(Quantile.MEDIAN, _LEAST))
-    return Judged(
-        Decision.NO_GAIN,
-        f"No change that exceeds the noise and the {100 * bound:.1f}% asked for.",
-    )
+    why = f"No change beyond noise, which here hides all below {100 * bound:.1f}%."
+    if bound <= LEAST_GAIN:
+        why = f"No change that exceeds the noise and the {LEAST_GAIN:.0%} asked for."
+    return Judged(Decision.NO_GAIN, why)
 
 
 def _noise(null: Reach) -> float:

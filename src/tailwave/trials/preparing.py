@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tailwave.errors import UnreadableInputError
+from tailwave.errors import UnreadableInputError, UsageError
 from tailwave.model import Diagnosis
 from tailwave.remedies import REMEDIES
-from tailwave.remedies.base import Candidate, Change, Setting
+from tailwave.remedies.base import Candidate, Change, Setting, sentence
 from tailwave.remedies.choose import Choice, Dropped, choose, named
 from tailwave.trials.diagnosing import diagnosed
 from tailwave.trials.machine import Machine
@@ -52,6 +52,8 @@ def refuse_unknown(specs: tuple[str, ...], environment: Mapping[str, str]) -> No
     before it has run.
     """
     for spec in specs:
+        if spec != spec.encode(errors="replace").decode():  # the lines that keep it are text
+            raise UsageError(f"--remedy {spec!r} is no text in UTF-8: write it in UTF-8.")
         named(spec, Setting(environment=environment), REMEDIES)
 
 
@@ -70,8 +72,14 @@ def prepare(wanted: Wanted, runner: Runner, machine: Machine) -> Prepared:
     diagnosis, note = diagnosed(runner.trace(), first)
     setting = _setting(wanted, machine, diagnosis, first)
     choice = _named(wanted.specs, setting) if wanted.specs else choose(diagnosis, setting, REMEDIES)
-    notes = (*([note] if note else []), *choice.advice)
+    notes = (*([note] if note else []), *_complaints(first), *choice.advice)
     return Prepared(metric, first.seconds, diagnosis, setting, choice, notes)
+
+
+def _complaints(run: Run) -> tuple[str, ...]:
+    """Return what went wrong inside the program's processes while they were followed."""
+    words = dict.fromkeys(told.error for told in run.told if told.error)
+    return tuple(f"Inside the program: {sentence(error)}" for error in words)
 
 
 def _setting(wanted: Wanted, machine: Machine, diagnosis: Diagnosis | None, first: Run) -> Setting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import signal
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -22,11 +22,12 @@ class Steps(msgspec.Struct, frozen=True):
 class Output(msgspec.Struct, frozen=True):
     """A value that a process exposed: how often, its shape, a hash of all and some of its parts.
 
-    ``dtype`` is the type of its numbers ("bfloat16"), "" for those of Python.
+    ``dtype`` is the type of its numbers ("bfloat16"; "int" for Python's own that all are whole, ""
+    for its others). What JSON has no number for is a word: "nan", "inf", "-inf".
     """
 
     count: int = 1
-    values: tuple[float | None, ...] = ()
+    values: tuple[float | Literal["nan", "inf", "-inf"], ...] = ()
     shape: tuple[int, ...] = ()
     dtype: str = ""
     sha256: str = ""

@@ -196,7 +196,8 @@ def _read_result(path: Path, command: str) -> _Result:
         result = msgspec.json.decode(path.read_bytes(), type=_Result)
     except (OSError, msgspec.DecodeError) as error:
         raise UnavailableError(
-            f"the run of {command} was lost: its supervisor was killed (out of memory?)."
+            f"the run of {command} was lost, for it left no result: was its supervisor killed "
+            f"(out of memory?), or is the disk of {path.parent} full?"
         ) from error
     if result.error:
         why = _IN_WORDS.get(result.error, result.error)
