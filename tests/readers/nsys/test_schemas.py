@@ -434,3 +434,15 @@ def test_memsets_of_statics(tmp_path: Path) -> None:
     tables[MEMSET] = [{**on_gpu(8_100, 8_200, 4), "bytes": 64, "memKind": 5}]
     timeline = _of(tables, tmp_path)
     assert timeline.names[timeline.gpu.name[2]] == "Memset (Device Static)"
+
+
+def test_in_a_recording_of_one_process_all_work_is_its(tmp_path: Path) -> None:
+    """Work that names neither process nor call, on no stream of the program's, is not lost."""
+    tables = small()
+    tables[MEMCPY].append(
+        {**on_gpu(8_100, 8_200, 0), "bytes": 9, "copyKind": 11, "streamId": 4_294_967_295}
+    )
+    for row in (*tables[KERNEL], *tables[MEMCPY], *tables[SYNC]):
+        row["globalPid"] = None
+    gpu = _of(tables, tmp_path).gpu
+    assert (gpu.start.tolist(), gpu.stream.tolist()) == ([3_000, 6_000, 8_100], [7, 7, -1])
