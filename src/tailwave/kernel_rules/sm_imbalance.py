@@ -15,8 +15,8 @@ What cures it:
 
 What fools it:
     Mean and maximum over SMs hide which CTA was long. SMs that another kernel held, or that run at
-    different distance from the data, differ by a few percent in any kernel. Differences of less than
-    one access to memory (300 cycles) are not told: they are all of a kernel of a microsecond.
+    different distance from the data, differ by a few percent in any kernel. Differences of less
+    than one access to memory (300 cycles) are not told: they are all of a kernel of a microsecond.
 """
 
 from __future__ import annotations
