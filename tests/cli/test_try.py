@@ -158,6 +158,16 @@ def test_save_writes_the_document(
     assert json.loads(saved.read_text()) == document
 
 
+def test_a_trial_that_cannot_be_saved_is_printed_all_the_same(
+    script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It took minutes; the file is told of behind it."""
+    assert run(["try", "--save", "/dev/full", script]) == USAGE
+    out, err = capsys.readouterr()
+    assert out.startswith("Nothing could be tried")
+    assert err == "tailwave: cannot write /dev/full: No space left on device.\n"
+
+
 def test_the_list_names_all_remedies(capsys: pytest.CaptureFixture[str]) -> None:
     """--list needs no program."""
     assert run(["fix", "--list"]) == 0
@@ -180,6 +190,13 @@ def test_the_list_names_all_remedies(capsys: pytest.CaptureFixture[str]) -> None
         (["try", "--timeout", "nan", "SCRIPT"], USAGE, "a run needs an end"),
         (["try", "--timeout", "0", "SCRIPT"], USAGE, "--timeout"),
         (["try", "--save", "/nowhere/x.json", "SCRIPT"], USAGE, "cannot write /nowhere/x.json"),
+        (["fix", "--remedy", "host-threads:0", "--", "false"], USAGE, "a whole number from 1"),
+        (["fix", "--remedy", "sm-partition:a", "--", "false"], USAGE, "takes STREAM=SMS"),
+        (["fix", "--remedy", "env:PATH=", "--", "false"], USAGE, "cannot set PATH"),
+        (["fix", "--", "ls | wc -l"], USAGE, "sh -c 'ls | wc -l'"),
+        (["fix", "--save", "x" * 5000, "--", "false"], USAGE, "cannot write"),
+        (["try", "x" * 5000], UNREADABLE, "there is no file"),
+        (["try", "/"], UNREADABLE, "/ is a folder: name the script in it"),
         (["try", "nowhere.py"], UNREADABLE, "there is no file nowhere.py"),
         (["try"], USAGE, "Missing argument"),
         (["fix"], USAGE, "Missing argument"),
@@ -341,3 +358,56 @@ def test_the_next_trial_removes_what_a_killed_one_left(
     alive.process.terminate()
     alive.process.communicate()
     assert list(machine.iterdir()) == []
+
+
+# Told to end, it goes on for as long as it is let; each of its runs leaves a mark when it is up.
+STUBBORN = """
+import signal, time
+from pathlib import Path
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+Path(__file__).with_name("up").touch()
+time.sleep(600)
+"""
+
+
+def stubborn(folder: Path, before: Callable[[], object] | None = None) -> subprocess.Popen[str]:
+    """Start a trial of a program that does not listen, and wait until it is up."""
+    script = folder / "stubborn.py"
+    script.write_text(STUBBORN)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.cli.company", "try", str(script)],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "TMPDIR": str(folder / "temporary")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=before,  # noqa: PLW1509 - there is one thread
+    )
+    wait_for(lambda: process.poll() is not None or (folder / "up").exists())
+    return process
+
+
+def test_more_signals_than_one_do_not_keep_a_trial_from_cleaning_up(
+    tmp_path: Path, machine: Path
+) -> None:
+    """Whoever presses Ctrl-C again finds the program ended and the folder gone all the same."""
+    process = stubborn(tmp_path)
+    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
+        process.send_signal(number)
+        time.sleep(0.2)
+    out, err = process.communicate(timeout=_PATIENCE_S)
+    assert process.returncode == 128 + signal.SIGINT
+    assert out.startswith("The trial ended early, so nothing is proven. It was interrupted.\n")
+    assert err == ""
+    assert list(machine.iterdir()) == []
+
+
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, machine: Path) -> None:
+    """A trial under nohup outlives its terminal."""
+    del machine
+    process = stubborn(tmp_path, lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    process.send_signal(signal.SIGHUP)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=_PATIENCE_S)
+    assert process.returncode == 128 + signal.SIGTERM

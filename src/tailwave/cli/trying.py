@@ -72,26 +72,40 @@ def _machine(guards: Guards) -> Machine:
 
 @contextmanager
 def _ended_by() -> Iterator[list[int]]:
-    """Let signals that end a program interrupt the trial, so that it can say what it learnt."""
+    """Let signals that end a program interrupt the trial, so that it can say what it learnt.
+
+    The first does: those that follow find it ending already, and must not keep it from cleaning up,
+    which takes seconds. One that is ignored (nohup, a shell's background) stays ignored.
+    """
     received: list[int] = []
 
     def end(number: int, _: FrameType | None) -> None:
         received.append(number)
-        raise KeyboardInterrupt
+        if len(received) == 1:
+            raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, end) for number in _ENDINGS}
+    before = {number: signal.getsignal(number) for number in _ENDINGS}
+    heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in heard:
+        signal.signal(number, end)
     try:
         yield received
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in heard:
+            signal.signal(number, before[number])
 
 
 def _refuse_unwritable(path: Path | None) -> None:
     """Refuse before minutes are spent on what could then not be saved."""
-    # os.path, for it answers no where a Path raises: of a name too long, of a folder without access
-    if path is not None and not os.access(path if os.path.exists(path) else path.parent, os.W_OK):  # noqa: PTH110
+    if path is not None and not _can_be_written(path):
         raise UsageError(f"cannot write {path}: there is no such folder, or it is not yours.")
+
+
+def _can_be_written(path: Path) -> bool:
+    try:
+        return os.access(path if path.exists() else path.parent, os.W_OK)
+    except OSError:  # a name that is too long
+        return False
 
 
 def _print(trial: Trial, options: Options) -> None:

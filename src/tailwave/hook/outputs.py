@@ -52,8 +52,10 @@ class Outputs:
         found: dict[str, object] = {}
         for name, kept in self._kept.items():
             if final or not _is_on_gpu(kept.value):
-                with self.guard:  # the others can be compared all the same
+                with Guard() as guard:  # the others can be compared all the same
                     found[name] = _described(kept)
+                if guard.error:
+                    self.guard.note(f"the output {name} cannot be compared: {guard.error}")
         return found
 
 

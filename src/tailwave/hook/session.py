@@ -79,8 +79,10 @@ class Session:
 
     def output(self, name: str, value: object) -> None:
         """Take an output."""
-        with self._guard, self._lock:
+        with Guard() as guard, self._lock:
             self._outputs.keep(name, value)
+        if guard.error:
+            self._guard.note(f"the output {name} cannot be compared: {guard.error}")
 
     def finish(self) -> None:
         """Write the whole report: the process is about to end."""
