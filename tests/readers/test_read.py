@@ -53,6 +53,13 @@ def test_ranks_that_are_not_told_apart_are_numbered(
     assert [t.rank for t in timelines] == [0, 1, 2]
 
 
+def test_numbers_in_names_are_in_order_of_their_value(tmp_path: Path) -> None:
+    """Recordings that give no rank are numbered as people count: 2 before 10."""
+    for name in ("rank10", "rank2", "rank1"):
+        write(tmp_path / f"{name}.json", rank(None))
+    assert [Path(t.path).stem for t in read(tmp_path)] == ["rank1", "rank2", "rank10"]
+
+
 def test_a_folder_is_read_without_the_files_that_cannot_be(tmp_path: Path) -> None:
     """What is no recording is named in a note, and the others are read."""
     other = write(tmp_path / "a.json", {"settings": 1})

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
 from tailwave.cli.reading import read_files
 from tailwave.errors import UnreadableInputError, UsageError
@@ -103,7 +102,7 @@ def command(
     timelines = [timeline for timeline in read_files((file,)) if len(timeline.gpu)]
     if not timelines:
         raise UnreadableInputError(f"{file} holds no GPU activity, so nothing can be replayed.")
-    prepared = max((prepare(timeline) for timeline in timelines), key=_step_time)
+    prepared = max((prepare(timeline) for timeline in timelines), key=lambda one: one.case.step_us)
     likely = _forecast(prepared, file)
     if trace is not None:
         _write_trace(likely, whatifs, trace)
@@ -118,13 +117,9 @@ def command(
     _print(_predictions(source, likely, whatifs, notes), as_json=as_json)
 
 
-def _step_time(prepared: Prepared) -> float:
-    return float(np.median(prepared.case.steps.duration))
-
-
 def _forecast(prepared: Prepared, file: Path) -> Forecast:
     """Prepare a recording for what-ifs; refuse one whose predictions would mean nothing."""
-    if _step_time(prepared) <= 0:
+    if prepared.case.step_us <= 0:
         raise UnreadableInputError(f"the usual step of {file} lasts 0 ns: nothing can be saved.")
     if not prepared.quality.gpu_is_sound:
         reasons = " ".join(prepared.quality.notes)

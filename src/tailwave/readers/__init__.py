@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ READERS: tuple[ModuleType, ...] = (kineto, nsys, recorded, ncu)
 _TRACES = READERS[:-1]
 
 _LONGEST_MAGIC = 32
+_DIGITS = re.compile(r"([0-9]+)")
 
 Progress = Callable[[int, int], None]
 
@@ -118,15 +120,23 @@ def _listed(folder: Path) -> dict[Path, int]:
     try:
         sizes = {
             file: file.stat().st_size
-            for file in sorted(folder.iterdir())
+            for file in sorted(folder.iterdir(), key=_in_order)
             if file.name.lower().endswith(suffixes) and file.is_file()
         }
     except OSError as error:
         raise refused(folder, error) from error
     if not sizes:
-        kinds = " or ".join(suffixes)
-        raise UnreadableInputError(f"{folder} holds no recording: put {kinds} files into it.")
+        raise UnreadableInputError(
+            f"{folder} holds no recording: put traces (.json, .json.gz), exports of nsys (.sqlite) "
+            "or recordings of tailwave (.tailwave) into it."
+        )
     return sizes
+
+
+def _in_order(file: Path) -> list[tuple[int, str]]:
+    """Sort numbers in names by their value: rank 2 comes before rank 10."""
+    parts = _DIGITS.split(file.name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _ranked(timelines: list[Timeline]) -> list[Timeline]:
