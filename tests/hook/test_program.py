@@ -325,3 +325,17 @@ def test_a_program_that_is_killed_has_its_steps_from_a_second_of_marks(tmp_path:
     assert ran.code == -signal.SIGKILL
     assert len(ran.report["steps"]["us"]) == 2
     assert not list(tmp_path.glob(".*.part"))
+
+
+def test_modules_beside_the_program_are_the_ones_it_gets(tmp_path: Path) -> None:
+    """The hook runs first, and what it has imported is no longer looked for beside the script."""
+    names = (
+        "multiprocessing, queue, random, secrets, socket, sqlite3, statistics, tempfile, logging"
+    )
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    for name in names.split(", "):
+        (beside / f"{name}.py").write_text("MINE = True")
+    source = f"import sys; sys.path[0] = {str(beside)!r}\nimport {names}\n"
+    ran = trial(tmp_path).run(f"{source}print([m.MINE for m in ({names})].count(True))")
+    assert (ran.code, ran.out) == (0, "9\n")

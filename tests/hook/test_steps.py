@@ -139,3 +139,55 @@ def test_only_recent_steps_are_written_in_mid_run(monkeypatch: pytest.MonkeyPatc
     assert isinstance(everything, list)
     assert (len(recent), len(everything)) == (3, 8)
     assert recent == everything[-3:]
+
+
+def test_times_are_in_microseconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host's clock tells seconds."""
+    monkeypatch.setattr("time.perf_counter", iter([1.0, 1.5, 1.75]).__next__)
+    found = steps.Steps()
+    for _ in range(3):
+        found.mark()
+    assert found.document(final=True) == {"clock": "host", "us": [500_000.0, 250_000.0]}
+
+
+def test_a_step_is_known_when_the_gpu_has_passed_both_its_marks(gpu: Gpu) -> None:
+    """Streams and GPUs pass them in any order."""
+    found = marked(gpu, 2)
+    late, gpu.passed = found._pending[0].event, gpu.recorded  # noqa: SLF001 - no public way
+    late.place = gpu.recorded + 1  # type: ignore[attr-defined]
+    found.resolve(2)
+    assert list(found.us) == []
+
+
+def test_a_gpu_that_catches_up_drains_the_marks(gpu: Gpu) -> None:
+    """Two at each mark: one comes in, so the queue gets shorter."""
+    found = marked(gpu, 10)
+    for _ in range(9):
+        gpu.passed = gpu.recorded
+        found.mark()
+    assert len(found._pending) <= 2  # noqa: SLF001 - no public way
+
+
+def test_before_the_end_nothing_is_waited_for_and_the_host_tells(gpu: Gpu) -> None:
+    """Until the GPU's first step is known; at the end it is, and counts."""
+    found = steps.Steps()
+    found.use_gpu(gpu)
+    for _ in range(3):
+        found.mark()
+    assert (found.document(final=False)["clock"], gpu.waits) == ("host", 0)
+    assert found.document(final=True) == {"clock": "gpu", "us": [2000.0, 2000.0]}
+
+
+def test_both_clocks_leave_out_what_the_hook_used(gpu: Gpu) -> None:
+    """The time from the mark before it to the mark after it."""
+    found = steps.Steps()
+    found.mark()
+    found.cut()
+    found.mark()
+    assert found.document(final=True)["us"] == []
+    found.use_gpu(gpu)
+    found.mark()
+    found.cut()
+    found.mark()
+    found.mark()
+    assert found.document(final=True) == {"clock": "gpu", "us": [2000.0]}

@@ -109,3 +109,17 @@ def test_what_is_as_far_apart_as_floats_can_be_is_still_a_ratio(far: float) -> N
     reach = cost(effect, higher_is_better=False)
     assert reach.mean == pytest.approx(math.copysign(30, far - 1), rel=1e-4)
     assert reach.low == reach.high == reach.mean
+
+
+def test_a_tail_that_one_round_lacks_is_none() -> None:
+    """A quantile is compared over all rounds, or not at all."""
+    before = {**rounds(10, 10, tail=2.0), 2: Figures(10.0, None, 20)}
+    assert [e.quantile for e in effects(before, before, "us", 0.95)] == [Quantile.MEDIAN]
+
+
+def test_two_rounds_have_an_interval() -> None:
+    """Wide as it is: t of one degree of freedom is 12.7 at 95%."""
+    (effect,) = effects(rounds(10, 10), rounds(10, 11), "us", 0.95)
+    half = 12.706204736 * math.log(1.1) / 2
+    assert effect.low == pytest.approx(math.expm1(math.log(1.1) / 2 - half))
+    assert agreement(rounds(100, 110), 150.0).agrees

@@ -157,3 +157,26 @@ def test_whole_numbers_must_be_the_same(dtype: str, match: OutputMatch) -> None:
     """A token's neighbour is another token."""
     was, now = (run(x=value(50_000.0, last, dtype=dtype)) for last in (1.0, 2.0))
     assert compare(was, now).match is match
+
+
+def test_the_tolerance_itself_is_within() -> None:
+    """A thousandth of the largest value."""
+    assert compare(run(x=value(1000.0)), run(x=value(1001.0))).match is OutputMatch.CLOSE
+    assert compare(run(x=value(1000.0)), run(x=value(1001.5))).match is OutputMatch.DIFFER
+
+
+def test_without_a_hash_the_values_speak() -> None:
+    """An empty hash is no equality."""
+    was, now = (run(x={**value(last), "sha256": ""}) for last in (1.0, 2.0))
+    assert compare(was, now).match is OutputMatch.DIFFER
+
+
+def test_no_numbers_stay_what_they_were() -> None:
+    """A nan that was one before is no difference."""
+    was, now = run(x=value(1.0, "nan")), run(x=value(1.0005, "nan"))
+    assert compare(was, now).match is OutputMatch.CLOSE
+
+
+def test_outputs_that_only_the_changed_program_exposes() -> None:
+    """There is nothing to compare them with."""
+    assert compare(run(), run(x=value(1.0))) == Match(OutputMatch.NOT_EXPOSED)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # else it brings tempfile, random and more, before the program's own of that name
+    from importlib.abc import Loader
 
 
 def when_imported(name: str, call: Callable[[ModuleType], None]) -> None:
@@ -21,7 +24,7 @@ def when_imported(name: str, call: Callable[[ModuleType], None]) -> None:
         _watches[name].calls.append(call)
 
 
-class _Watch(MetaPathFinder):
+class _Watch:
     """Finds the module as Python would without it, and has its loader tell when it has run.
 
     The loader stays the module's own, for programs look at it. Asking whether the module is there

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import io
-import socket
-import sqlite3
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, wraps
@@ -17,7 +16,9 @@ _DEEPEST = 4
 _MOST_OF_A_LIST = 32
 _MOST = 5_000
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition)
-_HANDLES = (io.IOBase, socket.socket, sqlite3.Connection, threading.Thread, *_LOCKS)
+_HANDLES = (io.IOBase, threading.Thread, *_LOCKS)
+# Where the program has imported their modules: only then can it hold one.
+_IMPORTED_HANDLES = (("socket", "socket"), ("sqlite3", "Connection"))
 # Packages whose objects hold an open file or a connection, and say so by no common class.
 _HANDLE_PACKAGES = ("h5py", "lmdb", "netCDF4", "tables", "psycopg2", "pymongo", "redis")
 Arguments = dict[str, Any]
@@ -61,11 +62,19 @@ def gpu_use(torch: ModuleType, given: Arguments) -> str:
 
 def handles(given: Arguments) -> str:
     """Say which handle, that two processes must not share, a dataset holds; "" for none."""
+    kinds = (*_HANDLES, *_imported_handles())
     for item in _parts(given["dataset"]):
         package = type(item).__module__.partition(".")[0]
-        if isinstance(item, _HANDLES) or package in _HANDLE_PACKAGES:
+        if isinstance(item, kinds) or package in _HANDLE_PACKAGES:
             return f"its dataset holds a {type(item).__name__}"
     return ""
+
+
+def _imported_handles() -> Iterator[type]:
+    for module, name in _IMPORTED_HANDLES:
+        kind = getattr(sys.modules.get(module), name, None)
+        if isinstance(kind, type):
+            yield kind
 
 
 def _parts(root: object) -> Iterator[object]:

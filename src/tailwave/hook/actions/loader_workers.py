@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import importlib
 import shutil
 import weakref
 from functools import wraps
@@ -88,6 +88,7 @@ class LoaderWorkers(Action):
 
 def _no_place(torch: ModuleType) -> str:
     """Say why no worker can be started in this process; "" where one can."""
+    multiprocessing = importlib.import_module("multiprocessing")  # torch has it; others may not
     if multiprocessing.get_start_method(allow_none=True) not in {None, "fork"} or (
         multiprocessing.get_all_start_methods()[0] != "fork"
     ):
