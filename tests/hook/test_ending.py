@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import signal
-
-import pytest
+from typing import TYPE_CHECKING
 
 from tailwave.hook.ending import _Termination
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_a_handler_that_python_does_not_know_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:

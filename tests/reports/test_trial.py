@@ -83,18 +83,18 @@ def first(trial: Trial) -> str:
     [
         (
             replace(TRIAL, outcomes=(NO_GAIN, HARMFUL)),
-            "Keep the program as it is: none of the 2 remedies helps. Harmful: loader-workers:64.",
+            (
+                "Keep the program as it is: none of the 2 remedies is shown to help. "
+                "Harmful: loader-workers:64."
+            ),
         ),
         (
             replace(TRIAL, outcomes=(NO_GAIN, NOT_APPLICABLE)),
-            "Keep the program as it is: module-loading:EAGER does not help.",
+            "Keep the program as it is: module-loading:EAGER is not shown to help.",
         ),
         (
             replace(TRIAL, outcomes=(NOT_APPLICABLE,)),
-            (
-                "Nothing could be tried: none of the remedies that this program calls for can be "
-                "applied here."
-            ),
+            "Nothing could be tried: none of the remedies below can be applied here.",
         ),
         (
             EMPTY,
@@ -209,3 +209,21 @@ def test_an_outcome_in_the_document() -> None:
 def test_words_that_are_no_utf8() -> None:
     """A command line may hold any bytes, and JSON may not."""
     assert as_json(replace(EMPTY, command=("prog", "\udcff")))["command"] == ["prog", "?"]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (5e-5, "5e-05"),
+        (0.0123, "0.0123"),
+        (0.25, "0.250"),
+        (10.0, "10"),
+        (2.5e8, "250,000,000"),
+        (1e300, "1e+300"),
+    ],
+)
+def test_a_printed_number_of_any_size_can_be_read(value: float, shown: str) -> None:
+    """A program may print seconds or bytes, and nobody knows which."""
+    effect = replace(median(1.0, -0.5, -0.6, -0.4), before=value, after=value, unit="")
+    trial = replace(TRIAL, unit="", outcomes=(replace(KEPT, effects=(effect,)),))
+    assert first(trial).startswith(f"cuda-graph: {shown} -> {shown} (-50%")

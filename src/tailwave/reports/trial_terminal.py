@@ -26,6 +26,8 @@ _STYLES = {
 }
 _SMALL = 0.0995  # a change below this has a decimal
 _US_PER_S = 1e6
+# A number without a unit is written with a power of ten where its digits would be lost or endless.
+_PLAIN, _LONG = 0.1, 1e9
 
 
 def render_trial(trial: Trial, console: Console) -> None:
@@ -87,15 +89,16 @@ def _nothing(trial: Trial) -> str:
     harmful = [o.remedy for o in judged if o.decision is Decision.HARMFUL]
     harm = f" Harmful: {', '.join(harmful)}." if harmful else ""
     tried = (
-        f"none of the {len(judged)} remedies" if len(judged) > 1 else f"{judged[0].remedy} does not"
+        f"none of the {len(judged)} remedies is"
+        if len(judged) > 1
+        else f"{judged[0].remedy} is not"
     )
-    verb = "helps" if len(judged) > 1 else "help"
-    return f"Keep the program as it is: {tried} {verb}.{harm}"
+    return f"Keep the program as it is: {tried} shown to help.{harm}"
 
 
 def _why_nothing(trial: Trial) -> str:
     if trial.outcomes:
-        return "none of the remedies that this program calls for can be applied here."
+        return "none of the remedies below can be applied here."
     if trial.diagnosis is None:
         return "there is no diagnosis to choose by. Name remedies with --remedy (see --list)."
     return "the diagnosis finds nothing that a remedy from outside of the program would cure."
@@ -238,4 +241,6 @@ def _percent(change: float) -> str:
 
 
 def _figure(value: float, unit: str) -> str:
+    if not unit and not _PLAIN <= value < _LONG:  # a printed number may be of any size
+        return f"{value:.3g}"
     return quantity(float(f"{value:.6g}"), unit)  # a geometric mean of equal figures is theirs
