@@ -10,10 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tailwave.errors import UnreadableInputError
+from tailwave.errors import UnavailableError, UnreadableInputError
 from tailwave.model import Counter, KernelProfile, KernelProfiles, RuleKind, RuleResult
 from tailwave.readers import read_profiles
 from tailwave.readers.ncu.written import AMBIGUOUS
@@ -369,9 +369,11 @@ def test_damage_gives_profiles_or_one_error(data: st.DataObject) -> None:
 
 
 @given(st.binary(max_size=200))
+@example(b"NVR\x00")
 def test_any_bytes_give_profiles_or_one_error(data: bytes) -> None:
-    """What is no page at all is one sentence."""
-    with TemporaryDirectory() as folder, pytest.raises(UnreadableInputError):
+    """What is no page at all is one sentence; so is a report, where nothing can open it."""
+    refusals = (UnreadableInputError, UnavailableError)
+    with TemporaryDirectory() as folder, pytest.raises(refusals):
         read(Path(folder), data)
 
 
