@@ -42,9 +42,10 @@ FAMILIES = (
     Family("stats"),
     Family("figures"),
     Family("session", imports=("model", "errors")),
+    Family("activity", imports=("model",)),
     Family(
         "readers",
-        imports=("model", "errors"),
+        imports=("activity", "model", "errors"),
         registry="READERS",
         support=(
             "byte_source",
@@ -86,7 +87,7 @@ FAMILIES = (
     ),
     Family("inprocess", imports=("devices", "kernels", "model", "errors")),
     Family("hook", imports=("inprocess", "errors")),
-    Family("recorder", imports=("model", "errors")),
+    Family("recorder", imports=("activity", "model", "errors")),
     Family(
         "remedies",
         imports=("devices.base", "model", "figures", "errors"),

@@ -1,67 +1,32 @@
-"""From the columns of a Kineto trace to the tables of a Timeline: sorted, launches linked."""
+"""From the columns of a Kineto trace to the tables of a Timeline, with launches linked."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tailwave.model import GpuTable, HostKind, HostTable, Ints, SmallInts, WaitTable
+from tailwave.activity import tables
+from tailwave.model import GpuTable, HostKind, HostTable, Ints, WaitTable
 from tailwave.readers.kineto_columns import Columns, Table
 
 
 def host_table(columns: Columns) -> HostTable:
-    """Sort the host rows: by start, the enclosing row before the enclosed one."""
-    table = _joined(columns.host, HostTable.__struct_fields__)
-    table = _ordered(table, np.lexsort((-table["end"], table["start"])))
-    return HostTable(
-        start=table["start"],
-        end=table["end"],
-        name=_narrow(table["name"]),
-        kind=table["kind"].astype(np.uint8),
-        thread=_narrow(table["thread"]),
-        correlation=table["correlation"],
-    )
+    """Make the host table."""
+    return tables.host_table(_joined(columns.host, HostTable.__struct_fields__))
 
 
 def gpu_table(columns: Columns, host: HostTable) -> GpuTable:
-    """Sort the GPU rows by start, and find the host row that launched each."""
+    """Make the GPU table, and find the host row that launched each."""
     fields = (*(f for f in GpuTable.__struct_fields__ if f != "launch"), "place")
-    table = _joined(columns.gpu, fields)
-    table = _ordered(table, np.lexsort((table["end"], table["start"])))
+    table = tables.gpu_in_order(_joined(columns.gpu, fields))
     launch = _by_correlation(columns, host, table)
     if columns.flow_ends:
         launch = _by_arrow(columns, host, table, launch)
-    return GpuTable(
-        start=table["start"],
-        end=table["end"],
-        name=_narrow(table["name"]),
-        kind=table["kind"].astype(np.uint8),
-        device=_narrow(table["device"]),
-        stream=table["stream"],
-        correlation=table["correlation"],
-        launch=launch,
-        grid=table["grid"],
-        block=_narrow(table["block"]),
-        registers=_narrow(table["registers"]),
-        shared=table["shared"],
-        bytes=table["bytes"],
-        graph_node=table["graph_node"],
-    )
+    return tables.gpu_table(table, launch)
 
 
 def wait_table(columns: Columns) -> WaitTable:
-    """Sort the waits by start."""
-    table = _joined(columns.waits, WaitTable.__struct_fields__)
-    table = _ordered(table, np.argsort(table["start"], kind="stable"))
-    return WaitTable(
-        start=table["start"],
-        end=table["end"],
-        name=_narrow(table["name"]),
-        device=_narrow(table["device"]),
-        stream=table["stream"],
-        source_stream=table["source_stream"],
-        correlation=table["correlation"],
-        record_correlation=table["record_correlation"],
-    )
+    """Make the table of waits."""
+    return tables.wait_table(_joined(columns.waits, WaitTable.__struct_fields__))
 
 
 def _joined(blocks: list[Table], fields: tuple[str, ...]) -> Table:
@@ -70,14 +35,6 @@ def _joined(blocks: list[Table], fields: tuple[str, ...]) -> Table:
     return {
         field: np.concatenate([block.pop(field) for block in blocks] or nothing) for field in fields
     }
-
-
-def _ordered(table: Table, order: Ints) -> Table:
-    return {field: column[order] for field, column in table.items()}
-
-
-def _narrow(column: Ints) -> SmallInts:
-    return np.minimum(column, np.iinfo(np.int32).max).astype(np.int32)
 
 
 def _by_correlation(columns: Columns, host: HostTable, table: Table) -> Ints:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwave.model import DeviceInfo, Ints, Thread, Timeline
-from tailwave.recorder.codes import Codes
-from tailwave.recorder.raw import Told, read_records
-from tailwave.recorder.tables import (
-    Columns,
-    gpu_columns,
+from tailwave.activity.tables import (
+    Table,
+    gpu_in_order,
     gpu_table,
-    host_columns,
     host_table,
-    kept,
-    timed,
-    wait_columns,
+    launches,
+    taken,
     wait_table,
 )
+from tailwave.model import DeviceInfo, Ints, Thread, Timeline
+from tailwave.recorder.codes import Texts
+from tailwave.recorder.raw import Told, read_records
+from tailwave.recorder.tables import gpu_columns, host_columns, timed, wait_columns
 
 
 def decode(told: Told) -> Timeline:
@@ -26,19 +25,19 @@ def decode(told: Told) -> Timeline:
     What had to be left out is said in the timeline's notes.
     """
     found, lost = read_records(told)
-    codes = Codes(told.texts)
+    codes = Texts(told.texts)
     gpu, host = gpu_columns(found, codes), host_columns(found, told, codes)
     waits = wait_columns(found, gpu, codes)
     unfinished = int((~timed(gpu)).sum())
-    gpu, host, waits = (kept(columns, timed(columns)) for columns in (gpu, host, waits))
+    gpu, host, waits = (taken(columns, timed(columns)) for columns in (gpu, host, waits))
     ids, host["thread"] = _numbered(host["thread"])
-    hosts = host_table(host)
+    hosts, work = host_table(host), gpu_in_order(gpu)
     return Timeline(
         names=codes.names,
         threads=tuple(Thread(str(told.pid), str(i), told.threads.get(str(i), "")) for i in ids),
         devices=tuple(_device(properties) for properties in told.gpus),
         host=hosts,
-        gpu=gpu_table(gpu, hosts),
+        gpu=gpu_table(work, launches(work["correlation"], hosts)),
         waits=wait_table(waits),
         kind="record",
         path="",
@@ -68,7 +67,7 @@ def _number(text: str, otherwise: int) -> int:
     return int(text) if text.isdecimal() else otherwise
 
 
-def _notes(told: Told, unfinished: int, lost: int, gpu: Columns) -> list[str]:
+def _notes(told: Told, unfinished: int, lost: int, gpu: Table) -> list[str]:
     notes = []
     if not told.complete:
         notes.append("The program was killed: what it did last is not in the recording.")

@@ -6,13 +6,13 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from tailwave.model import Flags, GpuKind, GpuTable, HostKind, HostTable, Ints, WaitTable
+from tailwave.activity.tables import Table
+from tailwave.model import Flags, GpuKind, HostKind, Ints
 from tailwave.recorder import layouts
-from tailwave.recorder.codes import Codes
+from tailwave.recorder.codes import Texts
 from tailwave.recorder.raw import Records, Told
 
 Found: TypeAlias = dict[int, Records]
-Columns: TypeAlias = dict[str, Ints]
 
 _DOMAINS: Final = {layouts.DRIVER: 1, layouts.RUNTIME: 2}
 _RANGE_BEGINS, _RANGE_ENDS = 2, 4  # CUPTI_ACTIVITY_FLAG_MARKER_START, _END
@@ -29,7 +29,7 @@ def column(records: Records, field: str) -> Ints:
     return np.ascontiguousarray(records[field]).astype(np.int64)
 
 
-def gpu_columns(found: Found, codes: Codes) -> Columns:
+def gpu_columns(found: Found, codes: Texts) -> Table:
     """Return what the GPUs did, in the order of the records."""
     copies = (found.get(layouts.MEMCPY), found.get(layouts.MEMCPY_PEER))
     parts = [_kernels(found.get(layouts.KERNEL), codes)]
@@ -37,7 +37,7 @@ def gpu_columns(found: Found, codes: Codes) -> Columns:
     return _joined([*parts, _memsets(found.get(layouts.MEMSET), codes)], _gpu(_none(), {}))
 
 
-def _kernels(records: Records | None, codes: Codes) -> Columns | None:
+def _kernels(records: Records | None, codes: Texts) -> Table | None:
     if records is None:
         return None
     return _gpu(
@@ -53,7 +53,7 @@ def _kernels(records: Records | None, codes: Codes) -> Columns | None:
     )
 
 
-def _copies(records: Records | None, codes: Codes) -> Columns | None:
+def _copies(records: Records | None, codes: Texts) -> Table | None:
     if records is None:
         return None
     ends = (column(records, field) for field in ("copy", "source", "target"))
@@ -62,7 +62,7 @@ def _copies(records: Records | None, codes: Codes) -> Columns | None:
     return _gpu(records, own)
 
 
-def _memsets(records: Records | None, codes: Codes) -> Columns | None:
+def _memsets(records: Records | None, codes: Texts) -> Table | None:
     if records is None:
         return None
     name = codes.of_memsets(column(records, "memory")).astype(np.int64)
@@ -70,7 +70,7 @@ def _memsets(records: Records | None, codes: Codes) -> Columns | None:
     return _gpu(records, own)
 
 
-def _gpu(records: Records, own: Columns) -> Columns:
+def _gpu(records: Records, own: Table) -> Table:
     """Return all columns of GPU work, in which what a kind does not have is -1."""
     fields = ("start", "end", "device", "context", "stream", "correlation")
     shared = {field: column(records, field) for field in fields}
@@ -80,9 +80,9 @@ def _gpu(records: Records, own: Columns) -> Columns:
     return {**shared, "graph_node": np.where(node == 0, -1, node), **unknown, **own}
 
 
-def host_columns(found: Found, told: Told, codes: Codes) -> Columns:
+def host_columns(found: Found, told: Told, codes: Texts) -> Table:
     """Return what the host's threads did: calls, NVTX ranges, the program's marks of its steps."""
-    parts: list[Columns | None] = [
+    parts: list[Table | None] = [
         _calls(records, kind, told, codes) for kind, records in _outer_calls(found).items()
     ]
     parts += [_ranges(found.get(layouts.MARKER), codes), _steps(told, codes)]
@@ -103,7 +103,7 @@ def _outer_calls(found: Found) -> Found:
     return calls
 
 
-def _calls(records: Records, kind: int, told: Told, codes: Codes) -> Columns:
+def _calls(records: Records, kind: int, told: Told, codes: Texts) -> Table:
     name = codes.of_calls(column(records, "number"), _DOMAINS[kind], told.calls)
     fields = ("start", "end", "thread", "correlation")
     shared = {field: column(records, field) for field in fields}
@@ -111,7 +111,7 @@ def _calls(records: Records, kind: int, told: Told, codes: Codes) -> Columns:
     return {**shared, "name": name.astype(np.int64), "kind": runtime}
 
 
-def _ranges(records: Records | None, codes: Codes) -> Columns | None:
+def _ranges(records: Records | None, codes: Texts) -> Table | None:
     """Pair the begin of each range with its end: a library's own, and operators', are operators."""
     if records is None:
         return None
@@ -132,7 +132,7 @@ def _ranges(records: Records | None, codes: Codes) -> Columns | None:
     }
 
 
-def _steps(told: Told, codes: Codes) -> Columns:
+def _steps(told: Told, codes: Texts) -> Table:
     """Make an annotation of the time from each mark to the next: the first ends no known step."""
     marks = np.array(told.steps, dtype=np.int64).reshape(-1, 2)
     name = [codes.code(f"step {number}") for number in range(1, len(marks))]
@@ -146,7 +146,7 @@ def _steps(told: Told, codes: Codes) -> Columns:
     }
 
 
-def wait_columns(found: Found, gpu: Columns, codes: Codes) -> Columns:
+def wait_columns(found: Found, gpu: Table, codes: Texts) -> Table:
     """Return who waited for what."""
     records = found.get(layouts.SYNC, _none())
     kind, stream = column(records, "type"), column(records, "stream")
@@ -180,7 +180,7 @@ def _recorded(events: Records, wanted: Ints) -> tuple[Ints, Ints]:
     )
 
 
-def _device_of(context: Ints, gpu: Columns) -> Ints:
+def _device_of(context: Ints, gpu: Table) -> Ints:
     """Return the device of each context, by the work that ran in it; the first where none did."""
     known, first = np.unique(gpu["context"], return_index=True)
     devices = gpu["device"][first]
@@ -190,75 +190,9 @@ def _device_of(context: Ints, gpu: Columns) -> Ints:
     return np.where(known[at] == context, devices[at], devices[0])
 
 
-def timed(columns: Columns) -> Flags:
+def timed(columns: Table) -> Flags:
     """Tell which rows have a begin and an end: what was going on at the end has none."""
     return np.asarray((columns["start"] > 0) & (columns["end"] >= columns["start"]))
-
-
-def kept(columns: Columns, which: Flags | Ints) -> Columns:
-    """Return some of the rows."""
-    return {field: values[which] for field, values in columns.items()}
-
-
-def host_table(columns: Columns) -> HostTable:
-    """Sort host rows: by start, the enclosing row before the enclosed one."""
-    rows = kept(columns, np.lexsort((-columns["end"], columns["start"])))
-    return HostTable(
-        start=rows["start"],
-        end=rows["end"],
-        name=rows["name"].astype(np.int32),
-        kind=rows["kind"].astype(np.uint8),
-        thread=rows["thread"].astype(np.int32),
-        correlation=rows["correlation"],
-    )
-
-
-def gpu_table(columns: Columns, host: HostTable) -> GpuTable:
-    """Sort GPU rows by start, and find the call that launched each by its correlation."""
-    rows = kept(columns, np.lexsort((columns["end"], columns["start"])))
-    return GpuTable(
-        start=rows["start"],
-        end=rows["end"],
-        name=rows["name"].astype(np.int32),
-        kind=rows["kind"].astype(np.uint8),
-        device=rows["device"].astype(np.int32),
-        stream=rows["stream"],
-        correlation=rows["correlation"],
-        launch=_launches(rows["correlation"], host),
-        grid=rows["grid"],
-        block=rows["block"].astype(np.int32),
-        registers=rows["registers"].astype(np.int32),
-        shared=rows["shared"],
-        bytes=rows["bytes"],
-        graph_node=rows["graph_node"],
-    )
-
-
-def wait_table(columns: Columns) -> WaitTable:
-    """Sort waits by start."""
-    rows = kept(columns, np.argsort(columns["start"], kind="stable"))
-    return WaitTable(
-        start=rows["start"],
-        end=rows["end"],
-        name=rows["name"].astype(np.int32),
-        device=rows["device"].astype(np.int32),
-        stream=rows["stream"],
-        source_stream=rows["source_stream"],
-        correlation=rows["correlation"],
-        record_correlation=rows["record_correlation"],
-    )
-
-
-def _launches(correlation: Ints, host: HostTable) -> Ints:
-    """Host row of the outermost call of each correlation; -1 where there is none."""
-    calls = np.flatnonzero((host.kind == HostKind.RUNTIME) & (host.correlation >= 0))
-    if len(calls) == 0:
-        return np.full(len(correlation), -1, dtype=np.int64)
-    order = calls[np.argsort(host.correlation[calls], kind="stable")]
-    at = np.searchsorted(host.correlation[order], correlation)
-    found = order[np.minimum(at, len(order) - 1)]
-    same = (host.correlation[found] == correlation) & (correlation >= 0)
-    return np.where(same, found, -1)
 
 
 def _all(records: Records, value: int) -> Ints:
@@ -269,6 +203,6 @@ def _none() -> Records:
     return np.zeros(0, dtype=np.dtype([("kind", "u4")]))
 
 
-def _joined(parts: list[Columns | None], empty: Columns) -> Columns:
+def _joined(parts: list[Table | None], empty: Table) -> Table:
     there = [part for part in parts if part is not None] or [empty]
     return {field: np.concatenate([part[field] for part in there]) for field in empty}

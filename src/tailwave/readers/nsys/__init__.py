@@ -13,6 +13,13 @@ from typing import Final, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
+from tailwave.activity.tables import (
+    gpu_in_order,
+    gpu_table,
+    host_table,
+    launches,
+    wait_table,
+)
 from tailwave.errors import UnreadableInputError
 from tailwave.model import Ints, Thread, Timeline
 from tailwave.readers.nsys import tables
@@ -114,14 +121,15 @@ def _timeline(
     metrics: tuple[str, ...],
 ) -> Timeline:
     threads, thread = np.unique(parts.host["thread"], return_inverse=True)
-    host = tables.host_table({**parts.host, "thread": thread})
+    host = host_table({**parts.host, "thread": thread})
+    work = gpu_in_order(parts.gpu)
     return Timeline(
-        names=names.all,
+        names=names.names,
         threads=_threads(database, names, threads),
         devices=devices_of(database, tables.pid_of(process.key)),
         host=host,
-        gpu=tables.gpu_table(parts.gpu, host),
-        waits=tables.wait_table(parts.waits),
+        gpu=gpu_table(work, launches(work["correlation"], host)),
+        waits=wait_table(parts.waits),
         kind="nsys",
         path=str(database.path),
         rank=process.rank,

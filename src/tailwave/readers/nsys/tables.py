@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 import numpy as np
 
-from tailwave.model import Flags, GpuKind, GpuTable, HostKind, HostTable, Ints, SmallInts, WaitTable
+from tailwave.activity.tables import Table, taken
+from tailwave.model import Flags, GpuKind, HostKind, Ints, SmallInts
 from tailwave.readers.nsys.database import Cell, Database, first, product, total
 from tailwave.readers.nsys.names import Names
-
-Table: TypeAlias = dict[str, Ints]
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -207,7 +206,7 @@ def _ranges(database: Database, names: Names) -> Table:
     ranges = np.isin(got["eventType"], (_PUSH_POP, -1))
     ranges |= (got["eventType"] == _START_END) & ~library
     kept = np.flatnonzero(ranges & (got["end"] >= got["start"]))
-    got, library = _ordered(got, kept), library[kept]
+    got, library = taken(got, kept), library[kept]
     code, operator = names.of_ranges(got["text"], got["textId"])
     return {
         "start": got["start"],
@@ -227,7 +226,7 @@ def _of_libraries(got: Table, names: Names) -> Flags:
     made = np.flatnonzero(got["eventType"] == _DOMAIN)
     code, _ = names.of_ranges(got["text"][made], got["textId"][made])
     for row, name in zip(made.tolist(), code.tolist(), strict=True):
-        if names.all[name].lower() not in _LIBRARIES:
+        if names.names[name].lower() not in _LIBRARIES:
             same = got["domainId"] == got["domainId"][row]
             library[same & (process == process[row])] = False
     return library
@@ -284,71 +283,6 @@ def _recorded(database: Database, waits: Table) -> tuple[Ints, Ints]:
     )
 
 
-def host_table(rows: Table) -> HostTable:
-    """Sort host rows: by start, the enclosing row before the enclosed one."""
-    rows = _sorted(rows, np.lexsort((-rows["end"], rows["start"])))
-    return HostTable(
-        start=rows["start"],
-        end=rows["end"],
-        name=rows["name"].astype(np.int32),
-        kind=rows["kind"].astype(np.uint8),
-        thread=rows["thread"].astype(np.int32),
-        correlation=rows["correlation"],
-    )
-
-
-def gpu_table(rows: Table, host: HostTable) -> GpuTable:
-    """Sort GPU rows by start, and find the call that launched each by its correlation."""
-    rows = _sorted(rows, np.lexsort((rows["end"], rows["start"])))
-    return GpuTable(
-        start=rows["start"],
-        end=rows["end"],
-        name=rows["name"].astype(np.int32),
-        kind=rows["kind"].astype(np.uint8),
-        device=rows["device"].astype(np.int32),
-        stream=rows["stream"],
-        correlation=rows["correlation"],
-        launch=_launches(rows["correlation"], host),
-        grid=rows["grid"],
-        block=rows["block"].astype(np.int32),
-        registers=rows["registers"].astype(np.int32),
-        shared=rows["shared"],
-        bytes=rows["bytes"],
-        graph_node=rows["graph_node"],
-    )
-
-
-def wait_table(rows: Table) -> WaitTable:
-    """Sort waits by start."""
-    rows = _ordered(rows, np.argsort(rows["start"], kind="stable"))
-    return WaitTable(
-        start=rows["start"],
-        end=rows["end"],
-        name=rows["name"].astype(np.int32),
-        device=rows["device"].astype(np.int32),
-        stream=rows["stream"],
-        source_stream=rows["source_stream"],
-        correlation=rows["correlation"],
-        record_correlation=rows["record_correlation"],
-    )
-
-
-def _launches(correlation: Ints, host: HostTable) -> Ints:
-    """Host row of the call of each correlation; -1 where there is none.
-
-    A call of the runtime and the driver's call within it bear one correlation: the outer one,
-    which comes first, is taken.
-    """
-    calls = np.flatnonzero((host.kind == HostKind.RUNTIME) & (host.correlation >= 0))
-    if len(calls) == 0:
-        return np.full(len(correlation), -1, dtype=np.int64)
-    order = calls[np.argsort(host.correlation[calls], kind="stable")]
-    at = np.searchsorted(host.correlation[order], correlation)
-    found = order[np.minimum(at, len(order) - 1)]
-    same = (host.correlation[found] == correlation) & (correlation >= 0)
-    return np.where(same, found, -1)
-
-
 def _is_timed(rows: Table) -> Flags:
     start, end = rows["start"], rows["end"]
     within = (start >= 0) & (end < _LAST_NS)
@@ -377,13 +311,4 @@ def _joined(parts: list[Table]) -> Table:
 
 def _kept(rows: Table, keep: Flags) -> Table:
     """Select rows, without a copy where all are kept."""
-    return rows if keep.all() else _ordered(rows, keep)
-
-
-def _sorted(rows: Table, order: Ints) -> Table:
-    """Order rows, without a copy where they are in order."""
-    return rows if (order[1:] > order[:-1]).all() else _ordered(rows, order)
-
-
-def _ordered(rows: Table, order: Ints | Flags) -> Table:
-    return {field: column[order] for field, column in rows.items()}
+    return rows if keep.all() else taken(rows, keep)
