@@ -13,12 +13,10 @@ from __future__ import annotations
 import argparse
 import json
 import signal
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +28,7 @@ import transformers
 from torch import Tensor, nn
 
 import tailwave
+from benchmarks.provenance import provenance
 from benchmarks.workloads.models import Decoding, Tower, decoder
 from tailwave.stats import summarise
 
@@ -335,12 +334,6 @@ def table(models: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def driver() -> str:
-    """Return the driver's version."""
-    text = Path("/proc/driver/nvidia/version")
-    return text.read_text("utf-8").splitlines()[0] if text.exists() else "unknown"
-
-
 def main() -> None:
     """Measure the models, print the table, write the JSON."""
     options = argparse.ArgumentParser(description=__doc__)
@@ -371,10 +364,7 @@ def save(out: Path | None, models: dict[str, Any], seconds: float) -> None:
     if out is None:
         return
     result = {
-        "command": " ".join(sys.argv),
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "device": torch.cuda.get_device_name(),
-        "driver": driver(),
+        **provenance(),
         "torch": torch.__version__,
         "rounds": ROUNDS,
         "seconds": round(seconds, 1),
