@@ -33,10 +33,11 @@ def command(
 ) -> None:
     """Read traces and kernel profiles; say what is wrong and what fixing it is worth.
 
-    FILE is a trace of PyTorch's profiler (.json, .json.gz), a folder of them, or an export of nsys
-    (.sqlite); several are taken as the ranks of one run. Or it is a kernel profile: a report of
-    ncu (.ncu-rep) or a page of `ncu --csv`. Given together, the profile's kernels are found in the
-    trace, and what each loses is counted in the trace's step.
+    FILE is a trace of PyTorch's profiler (.json, .json.gz), a recording of `tailwave record`
+    (.tailwave), an export of nsys (.sqlite), or a folder of them; several are taken as the ranks of
+    one run. Or it is a kernel profile: a report of ncu (.ncu-rep) or a page of `ncu --csv`. Given
+    together, the profile's kernels are found in the trace, and what each loses is counted in the
+    trace's step.
     """
     timelines, profiles = read_inputs(files)
     diagnosis = _diagnosis(timelines, profiles, " ".join(str(file) for file in files))
