@@ -34,7 +34,7 @@ part() {
     case $1 in
         tests)
             # shellcheck disable=SC2046  # one word a file
-            "$python" -m pytest -p no:cacheprovider -p no:benchmark -m gpu -q \
+            "$python" -m pytest -p no:cacheprovider -p no:benchmark -m gpu -v --durations=12 \
                 --import-mode=importlib $(grep -rl 'mark\.gpu' tests --include='*.py')
             ;;
         planted | nothing) trials "$1" --rounds 5 ;;

@@ -56,11 +56,15 @@ def program(trace: Path | None) -> None:
             step()
         return
     both = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
-    with profile(activities=both, schedule=schedule(wait=0, warmup=2, active=STEPS)) as profiler:
+    once = schedule(wait=0, warmup=2, active=STEPS, repeat=1)
+
+    def write(profiler: profile) -> None:
+        profiler.export_chrome_trace(str(trace))
+
+    with profile(activities=both, schedule=once, on_trace_ready=write) as profiler:
         for _ in range(STEPS + 2):
             step()
             profiler.step()
-    profiler.export_chrome_trace(str(trace))
 
 
 def kernel_times(timeline: Timeline) -> tuple[float, dict[str, tuple[float, float]]]:

@@ -230,7 +230,7 @@ def judged(planned: Planned, trial: dict[str, Any]) -> dict[str, Any]:
     return {
         "right": right,
         "decisions": decisions,
-        "findings": [finding["code"] for finding in findings],
+        "findings": {finding["code"]: finding["claim"] for finding in findings},
         "says": "; ".join(f"{remedy}: {decision}" for remedy, decision in decisions.items()),
         "trial": {key: value for key, value in trial.items() if key != "diagnosis"},
     }

@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import tailwave
 
-SIDE, BATCH, WIDTH, LAYERS = 224, 8, 2048, 4
+SIDE, BATCH, WIDTH, LAYERS = 224, 4, 2048, 4
 STEPS = 160
 
 

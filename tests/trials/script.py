@@ -14,6 +14,7 @@ from tailwave.trials.rounds import Rounds
 from tailwave.trials.run import Run
 
 SETTING = Setting(environment={})
+SIX_ROUNDS = Wanted(("prog",), {})
 HEALTHY_US = 1000.0
 
 
@@ -64,7 +65,9 @@ def candidate(
     return Candidate(FakeRemedy(name, works=works), bound=bound, cures=cures)
 
 
-def steps_run(us: Iterable[float], outputs: Mapping[str, object] | None = None) -> Run:
+def steps_run(
+    us: Iterable[float], outputs: Mapping[str, object] | None = None, *, seconds: float = 1.0
+) -> Run:
     """Return a run that marked these steps."""
     report = {
         "pid": 1,
@@ -72,7 +75,7 @@ def steps_run(us: Iterable[float], outputs: Mapping[str, object] | None = None) 
         "steps": {"clock": "gpu", "us": list(us)},
         "outputs": outputs or {},
     }
-    return Run(0, 1.0, reports=(report,))
+    return Run(0, seconds, reports=(report,))
 
 
 class Scripted:
@@ -82,10 +85,12 @@ class Scripted:
         """Run this."""
         self._script = script
         self.names: list[str] = []
+        self.limits_s: list[float | None] = []
 
-    def run(self, change: Change, *, profile: bool = False) -> Run:
+    def run(self, change: Change, *, profile: bool = False, limit_s: float | None = None) -> Run:
         """Run it once."""
         del profile
+        self.limits_s.append(limit_s)
         self.names.append(change.environment.get("REMEDY") or "")
         return self._script(self.names[-1], len(self.names) - 1)
 
@@ -134,14 +139,14 @@ def rounds_of(
     runner: Scripted,
     *candidates: Candidate,
     reserves: tuple[Candidate, ...] = (),
-    number: int = 6,
+    wanted: Wanted = SIX_ROUNDS,
     metric: Metric | None = None,
     diagnosis: Diagnosis | None = None,
 ) -> Rounds:
     """Return the rounds of a trial of these candidates, not yet run."""
     choice = Choice(candidates=tuple(candidates), reserves=reserves)
     prepared = Prepared(metric or StepTime("gpu"), 1.0, diagnosis, SETTING, choice, ())
-    return Rounds(Wanted(("prog",), {}, rounds=number), prepared, runner, Silent())
+    return Rounds(wanted, prepared, runner, Silent())
 
 
 def nothing() -> str:

@@ -130,11 +130,11 @@ class Interrupted(Profiled):
         super().__init__()
         self._at = at
 
-    def run(self, change: Change, *, profile: bool = False) -> Run:
+    def run(self, change: Change, *, profile: bool = False, limit_s: float | None = None) -> Run:
         """Run it, or be interrupted."""
         if len(self.names) == self._at:
             raise KeyboardInterrupt
-        return super().run(change, profile=profile)
+        return super().run(change, profile=profile, limit_s=limit_s)
 
 
 @pytest.mark.parametrize(("at", "rounds"), [(0, 0), (1, 0), (3, 0), (4, 1), (8, 2), (10, 3)])

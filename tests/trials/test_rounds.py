@@ -12,7 +12,7 @@ from tailwave.errors import UnavailableError
 from tailwave.model import Decision, OutputMatch, Quantile
 from tailwave.trials.arm import Arm, order
 from tailwave.trials.concluding import baseline, held_back, outcomes, restored
-from tailwave.trials.preparing import UNCHANGED
+from tailwave.trials.preparing import UNCHANGED, Wanted
 from tailwave.trials.run import Run
 from tests.trials.script import (
     HEALTHY_US,
@@ -70,8 +70,6 @@ def test_a_plain_gain_is_kept_after_three_rounds_and_the_program_measured_again(
 # Of six rounds t at 1 - 0.025/3 is 10.886 after three, 6.232 after four: half the interval is then
 # 0.629 and 0.254, so that these gains of 0.4 are proven by the fourth.
 PROVEN_BY_FOUR = (-0.3, -0.4, -0.5, -0.4)
-# The last ones scatter so much that nothing is proven any more.
-UNDONE = (-0.69, -0.7, -0.71, 0.3, 0.4, -0.2)
 UNDECIDED = (-0.3, 0.1, 0.3, -0.3, -0.1, 0.2)
 
 
@@ -84,28 +82,56 @@ def test_what_is_undecided_goes_on() -> None:
 
 
 def test_what_is_never_decided_has_all_rounds() -> None:
-    """And no gain; beside it one that was decided on goes on too."""
+    """And no gain; one that was decided on meanwhile is not run any more."""
     program = scattered({"maybe": UNDECIDED, "half": [math.log(0.5)] * 6})
     rounds = rounds_of(program, candidate("maybe"), candidate("half"))
     rounds.run(nothing)
     kept, undecided = outcomes(rounds)
-    assert (kept.remedy, kept.decision, kept.rounds) == ("half", Decision.KEPT, 6)
+    assert (kept.remedy, kept.decision, kept.rounds) == ("half", Decision.KEPT, 3)
     assert (undecided.decision, undecided.rounds) == (Decision.NO_GAIN, 6)
     assert rounds.completed == 6
+    assert Counter(program.names) == {"": 13, "half": 3, "maybe": 6}
     assert restored(rounds) is not None
 
 
-def test_what_counts_is_the_last_look() -> None:
-    """What looked plain after three rounds, and had to go on for another's sake, may be undone."""
-    alone = rounds_of(scattered({"brief": UNDONE}), candidate("brief"))
-    alone.run(nothing)
-    assert [(o.decision, o.rounds) for o in outcomes(alone)] == [(Decision.KEPT, 3)]
-    both = rounds_of(
-        scattered({"brief": UNDONE, "maybe": UNDECIDED}), candidate("brief"), candidate("maybe")
-    )
+def test_what_is_kept_must_exceed_the_noise_of_all_rounds() -> None:
+    """A gain that was plain after three is none where unchanged runs came to differ by more."""
+    calls: Counter[str] = Counter()
+
+    def script(name: str, _: int) -> Run:
+        power = {"half": math.log(0.5), "maybe": UNDECIDED[calls["maybe"] % 6]}.get(name, 0.0)
+        calls[name] += 1
+        restless = not name and calls[""] > 6 and calls[""] % 2
+        return steps_run([HEALTHY_US * math.exp(2.0 if restless else power)] * 20)
+
+    both = rounds_of(Scripted(script), candidate("half"), candidate("maybe"))
     both.run(nothing)
-    decided = {o.remedy: (o.decision, o.rounds) for o in outcomes(both)}
-    assert decided == {"brief": (Decision.NO_GAIN, 6), "maybe": (Decision.NO_GAIN, 6)}
+    half = next(outcome for outcome in outcomes(both) if outcome.remedy == "half")
+    assert (half.decision, half.rounds, both.completed) == (Decision.NO_GAIN, 3, 6)
+    assert half.why.startswith("No change beyond noise")
+
+
+def test_a_candidate_that_hangs_is_ended() -> None:
+    """After five times the slowest run without it and two minutes, for what compilers take."""
+    seconds = iter((3.0, 2.0, 4.0, 2.0, 2.0, 2.0))
+
+    def script(name: str, _: int) -> Run:
+        return steps_run([HEALTHY_US * (0.5 if name else 1)] * 20, seconds=next(seconds, 1.0))
+
+    program = Scripted(script)
+    rounds_of(program, candidate("half")).run(nothing)
+    limits = list(zip(program.names, program.limits_s, strict=True))
+    assert limits[:6] == [
+        ("", None), ("", None), ("half", 5 * 3.0 + 120),
+        ("", None), ("half", 5 * 3.0 + 120), ("", None),
+    ]  # fmt: skip
+
+
+def test_a_time_limit_of_the_users_holds_for_all() -> None:
+    """Whatever the program takes."""
+    program = steady({"half": 0.5})
+    rounds_of(program, candidate("half"), wanted=Wanted(("prog",), {}, timeout=7.0)).run(nothing)
+    assert set(program.limits_s) == {7.0}
 
 
 def test_a_tail_that_is_worse_ends_a_trial_too() -> None:
@@ -128,7 +154,11 @@ def test_a_tail_that_is_worse_ends_a_trial_too() -> None:
 @pytest.mark.parametrize(("number", "t"), [(3, 4.302652730), (4, 6.205346817), (6, 10.88586662)])
 def test_an_early_look_has_a_wide_interval(number: int, t: float) -> None:
     """After three rounds: 95% where there are no more, 97.5% of four, 99.17% of six."""
-    rounds = rounds_of(scattered({"late": (-0.6, -0.7, -0.8)}), candidate("late"), number=number)
+    rounds = rounds_of(
+        scattered({"late": (-0.6, -0.7, -0.8)}),
+        candidate("late"),
+        wanted=Wanted(("prog",), {}, rounds=number),
+    )
     rounds.run(nothing)
     (outcome,) = outcomes(rounds)
     assert (outcome.decision, rounds.completed) == (Decision.KEPT, 3)
@@ -167,7 +197,9 @@ def test_two_rounds_decide_nothing() -> None:
 def test_what_cannot_gain_is_dropped_after_three_rounds() -> None:
     """Its fellow goes on; when nobody is left, the rounds are over."""
     program = scattered({"late": PROVEN_BY_FOUR})
-    rounds = rounds_of(program, candidate("nothing"), candidate("late"), number=4)
+    rounds = rounds_of(
+        program, candidate("nothing"), candidate("late"), wanted=Wanted(("prog",), {}, rounds=4)
+    )
     rounds.run(nothing)
     kept, dropped = outcomes(rounds)
     assert (kept.remedy, kept.rounds) == ("late", 4)
@@ -375,7 +407,9 @@ def test_intervals_hold_for_all_candidates_together() -> None:
     """Beside another candidate each has 97.5%: of 2 degrees of freedom t is 6.205, not 4.303."""
     logs = (-0.1, 0.0, 0.1)
     program = scattered({"a": logs, "b": logs})
-    rounds = rounds_of(program, candidate("a"), candidate("b"), number=3)
+    rounds = rounds_of(
+        program, candidate("a"), candidate("b"), wanted=Wanted(("prog",), {}, rounds=3)
+    )
     rounds.run(nothing)
     for outcome in outcomes(rounds):
         low = outcome.effects[0].low

@@ -20,14 +20,14 @@ ENVIRONMENT = {"PATH": os.environ["PATH"], "KEPT": "1", "GONE": "1"}
 _PATIENCE_S = 20.0
 
 
-def runner(folder: Path, code: str, timeout: float | None = _PATIENCE_S) -> ProcessRunner:
+def runner(folder: Path, code: str) -> ProcessRunner:
     """Return a runner of a Python program given as text."""
-    return ProcessRunner((sys.executable, "-c", code), folder, timeout, ENVIRONMENT)
+    return ProcessRunner((sys.executable, "-c", code), folder, ENVIRONMENT)
 
 
 def ran(folder: Path, code: str) -> Run:
     """Run a Python program given as text, unchanged."""
-    return runner(Path(tempfile.mkdtemp(dir=folder)), code).run(Change())
+    return runner(Path(tempfile.mkdtemp(dir=folder)), code).run(Change(), limit_s=_PATIENCE_S)
 
 
 def test_the_end_and_the_output(tmp_path: Path) -> None:
@@ -43,8 +43,8 @@ def test_a_signal_is_a_negative_code(tmp_path: Path) -> None:
     """As in subprocess; the sentence names the signal."""
     run = ran(tmp_path, "import os; os.kill(os.getpid(), 9)")
     assert run.code == -signal.SIGKILL
-    assert why_failed(run, None) == "it was ended by SIGKILL (out of memory?)"
-    assert why_failed(Run(-40, 1.0), None) == "it was ended by signal 40"
+    assert why_failed(run) == "it was ended by SIGKILL (out of memory?)"
+    assert why_failed(Run(-40, 1.0)) == "it was ended by signal 40"
 
 
 def test_what_changes_is_given_to_the_child_alone(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_program_that_cannot_be_started(tmp_path: Path, text: str, words: str)
     script = tmp_path / "plain"
     script.write_text(text)
     script.chmod(0o755)
-    program = ProcessRunner((str(script),), tmp_path, None, ENVIRONMENT)
+    program = ProcessRunner((str(script),), tmp_path, ENVIRONMENT)
     with pytest.raises(UnavailableError, match=rf"cannot run .*plain: {words}"):
         program.run(Change())
 
@@ -155,16 +155,16 @@ def test_half_a_line_is_not_kept(tmp_path: Path) -> None:
 def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     """With all that it started; a program that does not listen is killed."""
     stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True)"
-    run = runner(tmp_path, f"{stubborn}\nwhile True: time.sleep(60)", timeout=2.0).run(Change())
+    run = runner(tmp_path, f"{stubborn}\nwhile True: time.sleep(60)").run(Change(), limit_s=2.0)
     assert run.timed_out
     assert run.code == -signal.SIGKILL
-    assert why_failed(run, 2.0) == "it did not end within 2 s"
+    assert why_failed(run) == "it did not end within 2 s"
 
 
 def test_a_run_that_takes_too_long_may_clean_up(tmp_path: Path) -> None:
     """It is asked to end before it is killed."""
     polite = "import signal, time\nsignal.signal(15, lambda *_: exit(7))\ntime.sleep(60)"
-    run = runner(tmp_path, polite, timeout=2.0).run(Change())
+    run = runner(tmp_path, polite).run(Change(), limit_s=2.0)
     assert (run.timed_out, run.code) == (True, 7)
 
 
@@ -192,5 +192,5 @@ def test_a_trial_inside_a_trial_starts_afresh(tmp_path: Path) -> None:
     """The mark by which the hook knows a program's processes apart is not inherited."""
     show = "import os; print(open('/proc/self/environ').read().count('_TRIAL_ROOT=77'))"
     environment = {**ENVIRONMENT, "TAILWAVE_TRIAL_ROOT": "77:"}
-    program = ProcessRunner((sys.executable, "-c", show), tmp_path, None, environment)
+    program = ProcessRunner((sys.executable, "-c", show), tmp_path, environment)
     assert program.run(Change()).output.strip() == "0"

@@ -40,7 +40,7 @@ def try_command(command: tuple[str, ...], options: Options) -> int:
     guards = open_guards(wanted.environment)
     guards.check()
     with _ended_by() as received, workspace() as folder, TrialProgress() as progress:
-        runner = ProcessRunner(command, folder, options.timeout, wanted.environment)
+        runner = ProcessRunner(command, folder, wanted.environment)
         trial = experiment(wanted, Bench(_machine(guards), runner, progress, guards.against))
     _print(replace(trial, notes=(*guards.notes, *trial.notes)), options)
     return _ENDED_BY + received[0] if received else 0

@@ -18,7 +18,7 @@ class Arm:
 
     ``over`` is the sentence that says why it is not run any more, "" while it is; ``broken`` says
     that this was the program's own failure under the change, ``idle`` that the remedy did not take
-    hold.
+    hold, ``decided`` that its effects left no doubt, so that it is not run any more either.
     """
 
     def __init__(self, name: str, change: Change, candidate: Candidate | None = None) -> None:
@@ -28,7 +28,7 @@ class Arm:
         self.outputs: list[Match] = []
         self.seen = Seen(None, "")
         self.over = ""
-        self.broken = self.idle = False
+        self.broken = self.idle = self.decided = False
 
     @property
     def match(self) -> Match:

@@ -23,7 +23,8 @@ class Wanted(msgspec.Struct, frozen=True):
     """What a user asks for: the command, remedies by name (() to choose), how to measure.
 
     ``environment`` is what the command would be run with. ``metric`` None leaves it to the first
-    run, ``timeout`` None gives each run all the time it takes (s).
+    run, ``timeout`` (s) None gives the unchanged program all the time it takes, and a candidate as
+    much more as `Rounds` has patience for.
     """
 
     command: tuple[str, ...]
@@ -63,9 +64,9 @@ def prepare(wanted: Wanted, runner: Runner, machine: Machine) -> Prepared:
     Raises UnreadableInputError when the program fails as it is or gives no metric, and UsageError
     for a remedy's parameter that means nothing here.
     """
-    first = runner.run(UNCHANGED, profile=True)
+    first = runner.run(UNCHANGED, profile=True, limit_s=wanted.timeout)
     if first.failed:
-        why = why_failed(first, wanted.timeout)
+        why = why_failed(first)
         raise UnreadableInputError(f"the program fails as it is, so nothing was tried: {why}")
     metric = wanted.metric or default_metric(first)
     figures(metric, first)  # before more time is spent on what cannot be measured

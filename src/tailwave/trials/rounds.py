@@ -25,6 +25,9 @@ from tailwave.trials.preparing import UNCHANGED, Prepared, Wanted
 from tailwave.trials.run import Run, Runner, why_failed
 
 _RESTORED: Final = "as it is, once more"
+# A candidate may take so many times the slowest unchanged run, and what compilers take, once a run.
+_PATIENCE: Final = 5
+_GRACE_S: Final = 120.0
 
 
 class Observer(Protocol):
@@ -57,6 +60,7 @@ class Rounds:
         self.restored: float | None = None
         self.cut_short = ""
         self._seconds = [prepared.seconds]
+        self._slowest_s = prepared.seconds
 
     def run(self, watch: Callable[[], str]) -> None:
         """Run rounds until all is decided or none is left, and the program as it is once more.
@@ -91,12 +95,11 @@ class Rounds:
         return judge(self.effects_of(arm), self.null_effects(), higher_is_better=higher)
 
     def _goes_on(self) -> bool:
-        """Tell whether a round is left, and a candidate in play is neither kept nor harmful yet."""
-        undecided = (self.judged(arm).decision is Decision.NO_GAIN for arm in self._in_play())
-        return self.completed < self._wanted.rounds and any(undecided)
+        return self.completed < self._wanted.rounds and bool(self._in_play())
 
     def _in_play(self) -> list[Arm]:
-        return [arm for arm in self.tried if not arm.over]
+        """Return the candidates that are not dropped, and neither kept nor harmful yet."""
+        return [arm for arm in self.tried if not arm.over and not arm.decided]
 
     def _round(self, watch: Callable[[], str]) -> None:
         """Run every arm in play once; a round that is not complete counts as none.
@@ -122,6 +125,7 @@ class Rounds:
         self._compare_outputs(arms, runs)
         self.completed += 1
         self._drop()
+        self._decide()
         self._call_up()
 
     def _arm(self, candidate: Candidate) -> Arm:
@@ -140,9 +144,17 @@ class Rounds:
         done, total = self.completed * of + place, rounds * of + 1
         what = f"round {self.completed + 1} of {rounds}: {arm.name}"
         self._observer.begin(what, done, total, self._left_s(total - done))
-        run = self._runner.run(arm.change)
+        run = self._runner.run(arm.change, limit_s=self._limit_s(arm))
         self._seconds.append(run.seconds)
+        if arm.candidate is None:
+            self._slowest_s = max(self._slowest_s, run.seconds)
         return run
+
+    def _limit_s(self, arm: Arm) -> float | None:
+        """Return how long an arm may run: a remedy under which the program hangs must end."""
+        if self._wanted.timeout is not None or arm.candidate is None:
+            return self._wanted.timeout
+        return _PATIENCE * self._slowest_s + _GRACE_S
 
     def _left_s(self, runs: int) -> float:
         return runs * sum(self._seconds) / len(self._seconds)
@@ -165,7 +177,7 @@ class Rounds:
     def _measured(self, run: Run) -> tuple[Figures | None, str]:
         """Return a run's figures, or the words that say why it has none."""
         if run.failed:
-            return None, why_failed(run, self._wanted.timeout)
+            return None, why_failed(run)
         try:
             return figures(self.metric, run), ""
         except UnreadableInputError as error:
@@ -194,6 +206,11 @@ class Rounds:
                     f"{LEAST_GAIN:.0%}."
                 )
 
+    def _decide(self) -> None:
+        """Take out of play what is kept or harmful by now: more rounds would only take time."""
+        for arm in self._in_play():
+            arm.decided = self.judged(arm).decision is not Decision.NO_GAIN
+
     def _can_gain(self, arm: Arm) -> bool:
         shown = effects(self.as_it_is.figures, arm.figures, self.metric.unit, 1 - ERROR)
         return can_gain(shown, higher_is_better=self.metric.higher_is_better)
@@ -203,7 +220,9 @@ class Rounds:
         for _ in range(2):
             self._observer.begin(_RESTORED, 0, 1, self._left_s(1))
             try:
-                again, problem = self._measured(self._runner.run(UNCHANGED))
+                again, problem = self._measured(
+                    self._runner.run(UNCHANGED, limit_s=self._wanted.timeout)
+                )
             except UnavailableError as error:
                 again, problem = None, str(error)
             if again is None:

@@ -48,7 +48,8 @@ class Run(msgspec.Struct, frozen=True):
     """One run, ended: the exit code (negative: the signal that ended it) and what it left.
 
     ``output`` is what it printed (the last of it, where that is much), ``last_line`` the last line
-    on standard error, or else on standard output. ``reports`` holds each process's own report.
+    on standard error, or else on standard output. ``timed_out`` says that it was ended after
+    ``limit_s`` seconds. ``reports`` holds each process's own report.
     """
 
     code: int
@@ -56,6 +57,7 @@ class Run(msgspec.Struct, frozen=True):
     output: str = ""
     last_line: str = ""
     timed_out: bool = False
+    limit_s: float | None = None
     reports: tuple[Report, ...] = ()
 
     @property
@@ -72,8 +74,8 @@ class Run(msgspec.Struct, frozen=True):
 class Runner(Protocol):
     """Runs the program, again and again, each time under a change that ends with the run."""
 
-    def run(self, change: Change, *, profile: bool = False) -> Run:
-        """Run it once, recording a profile if asked to."""
+    def run(self, change: Change, *, profile: bool = False, limit_s: float | None = None) -> Run:
+        """Run it once, for at most ``limit_s`` seconds, recording a profile if asked to."""
 
     def trace(self) -> str:
         """Return the path of the profile that was recorded, "" where there is none."""
@@ -92,10 +94,10 @@ def _without_none(report: Report) -> dict[str, Any]:
     return {key: value for key, value in report.items() if value is not None}
 
 
-def why_failed(run: Run, timeout: float | None) -> str:
+def why_failed(run: Run) -> str:
     """Say in a sentence how a run failed."""
     if run.timed_out:
-        return f"it did not end within {timeout:g} s" if timeout is not None else "it did not end"
+        return f"it did not end within {run.limit_s:.3g} s"
     how = _ended_by(-run.code) if run.code < 0 else f"it exited with {run.code}"
     return f"{how}: {run.last_line}" if run.last_line else how
 

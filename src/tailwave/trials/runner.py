@@ -82,26 +82,25 @@ class ProcessRunner:
         self,
         command: Sequence[str],
         folder: Path,
-        timeout: float | None,
         environment: Mapping[str, str],
     ) -> None:
-        """Run the command with this environment, at most ``timeout`` seconds; files in folder."""
-        self._command, self._folder, self._timeout = tuple(command), folder, timeout
+        """Run the command with this environment; files in folder."""
+        self._command, self._folder = tuple(command), folder
         self._environment = {k: v for k, v in environment.items() if k != _HOOKS_OWN}
         self._runs = 0
         self._trace = ""
 
-    def run(self, change: Change, *, profile: bool = False) -> Run:
+    def run(self, change: Change, *, profile: bool = False, limit_s: float | None = None) -> Run:
         """Run it once. Raises UnavailableError when the command or MPS cannot be started."""
         try:
-            return self._run(change, profile=profile)
+            return self._run(change, limit_s, profile=profile)
         except OSError as error:
             raise UnavailableError(
                 f"cannot write under {self._folder.parent} ({error.strerror}): make room there, or "
                 "name another folder by TMPDIR."
             ) from error
 
-    def _run(self, change: Change, *, profile: bool) -> Run:
+    def _run(self, change: Change, limit_s: float | None, *, profile: bool) -> Run:
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
         folder.mkdir()
@@ -114,7 +113,7 @@ class ProcessRunner:
         (folder / "plan.json").write_bytes(msgspec.json.encode(plan))
         environment = self._changed(change, folder / "plan.json")
         with _under_mps(change.mps_percent, environment, folder) as under_mps:
-            run = self._supervised(folder, {**environment, **under_mps})
+            run = self._supervised(folder, {**environment, **under_mps}, limit_s)
         if profile:
             self._trace = str(trace) if trace.is_file() else ""
         return run
@@ -135,7 +134,7 @@ class ProcessRunner:
         environment["TAILWAVE_TRIAL"] = str(plan)
         return environment
 
-    def _supervised(self, folder: Path, environment: dict[str, str]) -> Run:
+    def _supervised(self, folder: Path, environment: dict[str, str], limit_s: float | None) -> Run:
         result = folder / "result.json"
         script = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), str(result)]
         process = subprocess.Popen(  # noqa: S603 - running what the user names is the task
@@ -151,7 +150,7 @@ class ProcessRunner:
         captured = _Capture(process.stdout), _Capture(process.stderr)
         timed_out = False
         try:
-            process.wait(self._timeout)
+            process.wait(limit_s)
         except subprocess.TimeoutExpired:
             timed_out = True
         finally:
@@ -164,6 +163,7 @@ class ProcessRunner:
             output=f"{out}\n{err}",
             last_line=last_line(err) or last_line(out),
             timed_out=timed_out,
+            limit_s=limit_s,
             reports=_reports(folder),
         )
 

@@ -3,50 +3,28 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
 from tailwave.hook import report
 from tailwave.hook.recording import gpus
-from tailwave.hook.recording.cupti import DRIVER, KINDS, RUNTIME
 from tailwave.hook.recording.names import Names, Reader
+from tailwave.hook.recording.selection import Switches, switch_on
 from tailwave.hook.recording.spool import Block, Spool
 
 NVTX_INJECTION = "NVTX_INJECTION64_PATH"
-_ACTIVITIES = (
-    "kernel",
-    "memcpy",
-    "memcpy-peer",
-    "memset",
-    "runtime",
-    "driver",
-    "sync",
-    "event",
-    "marker",
-)
-# Of some 1,300 calls those that launch, copy, wait, allocate and order; the others are switched
-# off, for each call recorded costs the thread that makes it, and a launch of PyTorch's comes with
-# seven that only ask for the device, the last error and the like. Switching on these alone, without
-# their kinds, is not enough: beside the other activities CUPTI 13.0 then leaves out the driver's
-# calls within the runtime's.
-_CALLS = re.compile(
-    r"cu(da)?(Launch|GraphLaunch|GraphInstantiate|Memcpy|Memset|\w+Synchronize|EventRecord"
-    r"|StreamWait|Malloc|Free|HostAlloc|MemAlloc|MemFree|MemHost|MemPrefetch|ModuleLoad"
-    r"|LibraryLoad)"
-)
 _FLUSH_MS = 1000  # what a process that is killed loses at most
 _DRAIN_S = 60.0
 _REPORT_EACH_S = 1.0
 _REPORT_SHARE = 50  # a report may take one part in so many of the time
 
 
-class Source(Reader, Protocol):
+class Source(Reader, Switches, Protocol):
     """What a recording needs of CUPTI."""
 
     path: Path
@@ -64,15 +42,6 @@ class Source(Reader, Protocol):
 
     def set_up(self) -> None:
         """Choose how threads are named."""
-
-    def enable(self, kind: int) -> None:
-        """Record a kind of activity."""
-
-    def switch_call(self, domain: int, number: int, *, on: bool) -> None:
-        """Record one call of an enabled kind, or do not."""
-
-    def calls(self, domain: int) -> Mapping[int, str]:
-        """Return all calls of a domain by number."""
 
     def flush_each(self, milliseconds: int) -> None:
         """Hand over what is complete this often."""
@@ -133,12 +102,7 @@ class Recording:
     def _begin(self, source: Source) -> None:
         source.set_up()
         source.hand_buffers(self._spool.give, self._spool.take)
-        for kind in _ACTIVITIES:
-            source.enable(KINDS[kind])
-        for domain in (RUNTIME, DRIVER):
-            for number, name in source.calls(domain).items():
-                if not _CALLS.match(name):
-                    source.switch_call(domain, number, on=False)
+        switch_on(source)
         source.flush_each(_FLUSH_MS)
         self._spool.start()
 
