@@ -717,7 +717,8 @@ class KernelFinding(msgspec.Struct, frozen=True):
 
     ``share`` is the part of the kernel's time (0 to 1) that a cure brings back at most. ``metrics``
     are the counters that it rests on, ``theirs`` what the profiler's own rules say of the same, in
-    sentences.
+    sentences. ``by`` says whose figure ``share`` is: "tailwave", or "ncu" where the counters for
+    tailwave's own are missing and the profiler's rule has an estimate.
     """
 
     code: str
@@ -729,10 +730,14 @@ class KernelFinding(msgspec.Struct, frozen=True):
     metrics: tuple[str, ...] = ()
     remedies: tuple[str, ...] = ()
     theirs: tuple[str, ...] = ()
+    by: str = "tailwave"
 
 
 class Unanswered(msgspec.Struct, frozen=True):
-    """A question that a profile does not answer, and the counters of which one is missing."""
+    """A question that a profile does not answer, and the counters of which one is missing.
+
+    A finding of the same code may stand beside it, by the profiler's word.
+    """
 
     code: str
     question: str

@@ -14,19 +14,26 @@ from tailwave.cli import run
 from tailwave.errors import UNREADABLE
 from tailwave.reports.chrome import to_chrome
 from tests.builders import Trace, kernel, steps
-from tests.kernel_rules.profiles import kept
-from tests.kernel_rules.raw_page import raw_page
 from tests.readers.ncu.pages import LAUNCH, launched, long_page, rows
+from tests.readers.ncu.real_pages import launches, page
 
-PLANTED = kept("planted_faults")
-HEALTHY = tuple(PLANTED[number] for number in (1, 3, 9, 12))
+RAW, DETAILS = page("planted_faults.raw"), page("planted_faults.details")
+HEALTHY = (1, 3, 9, 12)
 
 
 @pytest.fixture(name="profile")
 def write_profile(tmp_path: Path) -> Path:
-    """Write the planted faults as a raw CSV page."""
+    """Write the raw CSV page of the planted faults."""
     path = tmp_path / "kernels.csv"
-    path.write_text(raw_page(PLANTED), "utf-8")
+    path.write_text(RAW, "utf-8")
+    return path
+
+
+@pytest.fixture(name="details")
+def write_details(tmp_path: Path) -> Path:
+    """Write their details page."""
+    path = tmp_path / "details.csv"
+    path.write_text(DETAILS, "utf-8")
     return path
 
 
@@ -124,13 +131,44 @@ def test_a_kernels_finding_fails_the_command_when_asked(
     assert run(["diagnose", str(profile), "--fail-on", severity]) == code
 
 
-def test_healthy_kernels_fail_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing above info, so nothing minor; the report says so."""
+@pytest.mark.parametrize(("text", "end"), [(RAW, "."), (DETAILS, ", but 7 questions are open")])
+def test_healthy_kernels_fail_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, end: str
+) -> None:
+    """Nothing above info, so nothing minor; the report says so, and what a page leaves open."""
     path = tmp_path / "healthy.csv"
-    path.write_text(raw_page(HEALTHY), "utf-8")
+    path.write_text(launches(text, HEALTHY), "utf-8")
     assert run(["diagnose", str(path), "--fail-on", "minor"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("Nothing was found that costs any of these 4 kernels time worth a cure.")
+    out = " ".join(capsys.readouterr().out.split())
+    nothing = "Nothing was found that costs any of these 4 kernels time worth a cure"
+    assert out.startswith(f"{nothing}{end}")
+
+
+def test_a_details_page_alone(details: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whose figure a share is, what is open of a kernel, and at the end how to get the rest."""
+    assert run(["diagnose", str(details)]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    parts = (
+        "k01(float *): Bank conflicts make shared-memory accesses take 32 times the wavefronts",
+        "device CC 9.0, 132 SMs",
+        "CRITICAL Warps run with part of their lanes: 70% of the kernel at most, going by ncu",
+        "ncu estimates that diverging threads cost 70% of the kernel; tailwave's own figure needs",
+        "4 questions are open, for the profile lacks what answers them",
+        "What the profile does not answer",
+        "give the report itself, or its raw page (ncu --import REPORT --csv --page raw > raw.csv)",
+    )
+    for part in parts:
+        _, found, out = out.partition(part)
+        assert found
+
+
+def test_a_details_page_as_a_document(details: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each finding says whose figure it is; the device has no name."""
+    found = document(capsys, details)
+    assert found["device"] == {"name": None, "sm_count": 132}
+    kernels = {kernel["name"].partition("(")[0]: kernel for kernel in found["kernels"]}
+    assert [one["by"] for one in kernels["k01"]["findings"]] == ["tailwave"]
+    assert [one["by"] for one in kernels["k07"]["findings"]] == ["ncu"]
 
 
 def test_what_is_not_answered_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -149,7 +187,7 @@ def test_what_is_not_answered_is_listed(tmp_path: Path, capsys: pytest.CaptureFi
 def test_an_empty_page_is_unreadable(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One sentence, and the exit code for unreadable input."""
     path = tmp_path / "kernels.csv"
-    path.write_text(raw_page(())[:60], "utf-8")
+    path.write_text(RAW[:60], "utf-8")
     assert run(["diagnose", str(path)]) == UNREADABLE
     out, err = capsys.readouterr()
     assert out == ""

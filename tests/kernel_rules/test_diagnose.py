@@ -51,7 +51,7 @@ def test_a_profile_without_counters_answers_nothing() -> None:
 
 def test_a_counter_without_a_value_is_missing() -> None:
     """What the profiler could not collect is no 0."""
-    profile = made({"sm__cycles_active.max": None})
+    profile = made({"sm__cycles_active.max": None, "sm__cycles_active.avg": 50_000.0})
     without = {**profile.counters, "sm__cycles_active.max": Counter(None, "cycle", "not collected")}
     unanswered = diagnose_launches([replace(profile, counters=without)]).unanswered
     assert "sm-imbalance" in {one.code for one in unanswered}

@@ -53,3 +53,13 @@ def test_a_full_l2_without_scattered_sectors_is_not_blamed_on_them() -> None:
     """All sectors that are touched are needed."""
     coalesced = made({L2: 96.0, TOUCHED: 800.0, f"{TOUCHED}_ideal": 800.0}, STALLS)
     assert "scattered" not in found(memory_latency, coalesced).claim
+
+
+def test_a_full_queue_leaves_it_open_whether_atomics_contend() -> None:
+    """Warps wait as long for the queue as for loads: enough is in flight, so it isn't latency."""
+    atomics = "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed"
+    queue = {"long_scoreboard": 0.4, "lg_throttle": 0.4}
+    assert missing(memory_latency, made(stalls=queue)) == atomics
+    assert found(memory_latency, made({atomics: 0.0}, queue)).share > 0
+    shorter = found(memory_latency, made(stalls={**queue, "lg_throttle": 0.39}))
+    assert shorter.claim.endswith("Atomics, which were not counted, wait in the same way.")

@@ -7,7 +7,7 @@ import pytest
 from tailwave.kernel_rules import small_grid
 from tests.kernel_rules.profiles import evidence, find, found, made, missing
 
-MOST = "sm__cycles_active.max"
+MOST, MEAN = "sm__cycles_active.max", "sm__cycles_active.avg"
 
 
 def test_sms_without_a_cta_for_as_long_as_others_work() -> None:
@@ -24,5 +24,11 @@ def test_a_cta_for_every_sm_is_enough(grid: tuple[int, int, int]) -> None:
 
 
 def test_what_is_missing_is_named() -> None:
-    """How long the busiest SM worked."""
-    assert missing(small_grid, made({MOST: None}, grid=(33, 1, 1))) == MOST
+    """How long the busiest SM worked, or the average one."""
+    assert missing(small_grid, made({MOST: None, MEAN: None}, grid=(33, 1, 1))) == MOST
+
+
+def test_without_the_busiest_sm_those_with_a_cta_count_by_their_mean() -> None:
+    """33 of 132 SMs work, 20% of the kernel on average of all: 80% each."""
+    profile = made({MOST: None, MEAN: 20_000.0}, grid=(33, 1, 1))
+    assert found(small_grid, profile).share == pytest.approx(0.75 * 0.8)

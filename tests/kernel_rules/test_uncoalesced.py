@@ -32,6 +32,13 @@ def test_the_hit_rate_stands_in_for_the_misses() -> None:
     assert found(uncoalesced, made(counters)).share == pytest.approx(0.4)
 
 
+def test_sectors_that_dram_moved_were_not_in_the_l2() -> None:
+    """512 of 800 sectors in a microsecond, where the hit rate alone suggests 400."""
+    moved = {"dram__bytes.sum.per_second": 16.384e9, "gpu__time_duration.sum": 1000.0}
+    counters = {**SCATTERED, MISSES: None, "lts__t_sector_hit_rate.pct": 50.0, **moved}
+    assert found(uncoalesced, made(counters)).share == pytest.approx(0.8 * 288 / 800)
+
+
 def test_a_full_dram_leaves_nothing() -> None:
     """Where DRAM is at 80%, better accesses wait for it all the same."""
     assert found(uncoalesced, made({**SCATTERED, DRAM: 80.0})).share == 0

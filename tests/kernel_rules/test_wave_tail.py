@@ -23,10 +23,12 @@ def test_no_more_than_sms_were_seen_idle() -> None:
     assert found(wave_tail, made({MEAN: 90_000.0}, grid=(133, 1, 1))).share == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("busiest", [100_000.0, None])
 @pytest.mark.parametrize("grid", [132, 1320, 66])
-def test_whole_shares_and_small_grids_have_no_tail(grid: int) -> None:
-    """A multiple of the SMs, or fewer CTAs than SMs, which is another finding."""
-    assert find(wave_tail, made({MEAN: 50_000.0}, grid=(grid, 1, 1))) is None
+def test_whole_shares_and_small_grids_have_no_tail(grid: int, busiest: float | None) -> None:
+    """A multiple of the SMs, or fewer CTAs than SMs, which is another finding: the grid tells."""
+    counters = {MEAN: 50_000.0, "sm__cycles_active.max": busiest}
+    assert find(wave_tail, made(counters, grid=(grid, 1, 1))) is None
 
 
 def test_the_devices_sms_stand_in_for_the_launchs() -> None:

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, count
-from tailwave.kernel_rules.view import SMS, Kernel, MissingCounterError
+from tailwave.kernel_rules.view import L1_BUSY, SMS, Kernel, MissingCounterError
 from tailwave.model import Evidence
 
 CODE = "bank-conflict"
@@ -36,6 +36,7 @@ _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
 METRICS = (f"{_CONFLICTS}.sum", f"{_WAVEFRONTS}.sum", "sm__cycles_elapsed.max", SMS)
 THEIRS = (("UncoalescedSharedAccess", ""), ("SharedMemoryConflicts", ""))
+TRUSTED = (("UncoalescedSharedAccess", "uncoalesced shared accesses"),)
 DIFFERS = "tailwave counts cycles of the SMs' data stage, ncu wavefronts"
 _OPERATIONS = ("_op_ld", "_op_st", "_op_atom")
 
@@ -58,7 +59,18 @@ def find(kernel: Kernel) -> Cause | None:
         Evidence("of them more than needed", excess, "wavefronts"),
         Evidence("lost on each SM", lost, "cycles"),
     )
-    return Cause(share, claim, evidence, ("pad-shared", "swizzle"))
+    return Cause(share, claim, evidence, remedies(kernel))
+
+
+def remedies(kernel: Kernel) -> tuple[str, ...]:
+    """Return what cures it in any kernel."""
+    del kernel
+    return ("pad-shared", "swizzle")
+
+
+def most(kernel: Kernel) -> float:
+    """No more than the L1 was busy."""
+    return kernel.fraction(L1_BUSY) * kernel.working
 
 
 def absent(kernel: Kernel) -> str:

@@ -61,3 +61,8 @@ def find(kernel: Kernel) -> Cause | None:
         ratio("of scheduler cycles with an issue", kernel.issuing),
     )
     return Cause(share, claim, evidence, ("balance-warps", "smaller-ctas"))
+
+
+def most(kernel: Kernel) -> float:
+    """No more than schedulers idled for reasons that are not known to be others."""
+    return kernel.waited_at_most("barrier")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from tailwave.figures import quantity
+from tailwave.kernel_rules.view import MissingCounterError
 from tailwave.model import Evidence
 
 WORTH_SAYING = 0.005  # of the kernel's time
@@ -17,6 +20,20 @@ class Cause(msgspec.Struct, frozen=True):
     claim: str
     evidence: tuple[Evidence, ...] = ()
     remedies: tuple[str, ...] = ()
+
+
+def least(*bounds: Callable[[], float]) -> float:
+    """Return the least of those bounds that can be told; MissingCounterError if none can."""
+    told: list[float] = []
+    missing: list[MissingCounterError] = []
+    for bound in bounds:
+        try:
+            told.append(bound())
+        except MissingCounterError as error:
+            missing.append(error)
+    if not told:
+        raise missing[0]
+    return min(told)
 
 
 def ratio(what: str, value: float) -> Evidence:

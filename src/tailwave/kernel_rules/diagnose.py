@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from types import ModuleType
+from typing import NamedTuple
 
 from tailwave.kernel_rules import KERNEL_RULES
 from tailwave.kernel_rules.bounds import bound, figures, stalls
 from tailwave.kernel_rules.cause import WORTH_SAYING, Cause
-from tailwave.kernel_rules.theirs import against, beside
+from tailwave.kernel_rules.theirs import against, beside, bound_of, instead
 from tailwave.kernel_rules.view import Kernel, MissingCounterError
 from tailwave.model import (
     Diagnosis,
@@ -16,6 +17,7 @@ from tailwave.model import (
     KernelFinding,
     KernelProfile,
     KernelProfiles,
+    Severity,
     Source,
     Unanswered,
 )
@@ -23,6 +25,11 @@ from tailwave.rules.build import severity
 
 _DURATION = ("gpu__time_duration.sum", "gpu__time_duration.max", "gpu__time_duration.avg")
 _NS_PER_US = 1e3
+_REST = (
+    "A details page leaves out most counters. Those that answer the open questions are in its "
+    "report: give the report itself, or its raw page (ncu --import REPORT --csv --page raw > "
+    "raw.csv). Where no report was kept, make one: ncu --set full -o REPORT PROGRAM."
+)
 
 
 def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
@@ -36,7 +43,11 @@ def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
         steps=None,
         division=(),
         findings=(),
-        notes=(*(note for file in files for note in file.notes), *_unused(kernels)),
+        notes=(
+            *(note for file in files for note in file.notes),
+            *_unused(kernels),
+            *_left_out(files, kernels),
+        ),
         kernels=kernels,
     )
 
@@ -54,6 +65,15 @@ def _unused(kernels: Sequence[KernelDiagnosis]) -> tuple[str, ...]:
         return ()
     listed = " or ".join(filter(None, (", ".join(none[:-1]), none[-1])))
     return (f"No kernel here exercises {listed}: the counters say nothing of that.",)
+
+
+def _left_out(
+    files: Sequence[KernelProfiles], kernels: Sequence[KernelDiagnosis]
+) -> tuple[str, ...]:
+    """Say how to get what a details page leaves out, where that leaves a question open."""
+    if any("details" in file.kind for file in files) and any(one.unanswered for one in kernels):
+        return (_REST,)
+    return ()
 
 
 def diagnose_kernels(profiles: Iterable[KernelProfile]) -> tuple[KernelDiagnosis, ...]:
@@ -79,17 +99,13 @@ def diagnose_launches(launches: list[KernelProfile]) -> KernelDiagnosis:
     unanswered: list[Unanswered] = []
     disputed: list[str] = []
     for rule in KERNEL_RULES:
-        kernel = Kernel(profile)
-        try:
-            cause: Cause | None = rule.find(kernel)
-        except MissingCounterError as missing:
-            unanswered.append(Unanswered(rule.CODE, rule.QUESTION, missing.names))
-            continue
-        share = min(cause.share, 1.0) if cause else 0.0
-        if cause is None or share < WORTH_SAYING:
-            disputed += against(rule, kernel, share)
-        else:
-            findings.append(_finding(rule, kernel, cause, share))
+        answer = _ask(rule, profile)
+        if answer.missing:
+            unanswered.append(Unanswered(rule.CODE, rule.QUESTION, answer.missing))
+        if answer.cause is not None and answer.share >= WORTH_SAYING:
+            findings.append(_finding(rule, answer, answer.cause))
+        elif answer.cause is not None or not answer.missing:
+            disputed += against(rule, answer.kernel, answer.share)
     duration = profile.value(*_DURATION)
     return KernelDiagnosis(
         name=profile.name,
@@ -109,17 +125,45 @@ def diagnose_launches(launches: list[KernelProfile]) -> KernelDiagnosis:
     )
 
 
-def _finding(rule: ModuleType, kernel: Kernel, cause: Cause, share: float) -> KernelFinding:
+class _Answer(NamedTuple):
+    """A rule's answer: of ``missing`` counters it needs one, and ``cause`` is ncu's word then."""
+
+    kernel: Kernel
+    cause: Cause | None
+    share: float
+    missing: tuple[str, ...] = ()
+
+
+def _ask(rule: ModuleType, profile: KernelProfile) -> _Answer:
+    kernel = Kernel(profile)
+    try:
+        cause: Cause | None = rule.find(kernel)
+    except MissingCounterError as error:
+        return _ask_around(rule, Kernel(profile), error.names)
+    return _Answer(kernel, cause, min(cause.share, 1.0) if cause else 0.0)
+
+
+def _ask_around(rule: ModuleType, kernel: Kernel, missing: tuple[str, ...]) -> _Answer:
+    """Answer without the counters: that it can't cost much, or else by ncu's word."""
+    most = bound_of(rule, kernel)
+    if severity(most) is Severity.INFO:
+        return _Answer(kernel, None, most)
+    cause = instead(rule, kernel, most)
+    return _Answer(kernel, cause, cause.share if cause else 0.0, missing)
+
+
+def _finding(rule: ModuleType, answer: _Answer, cause: Cause) -> KernelFinding:
     return KernelFinding(
         code=rule.CODE,
-        severity=severity(share),
+        severity=severity(answer.share),
         title=rule.TITLE,
         claim=cause.claim,
-        share=share,
+        share=answer.share,
         evidence=cause.evidence,
-        metrics=tuple(kernel.used),
+        metrics=tuple(answer.kernel.used),
         remedies=cause.remedies,
-        theirs=beside(rule, kernel, share),
+        theirs=() if answer.missing else beside(rule, answer.kernel, answer.share),
+        by="ncu" if answer.missing else "tailwave",
     )
 
 

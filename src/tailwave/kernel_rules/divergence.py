@@ -50,6 +50,7 @@ METRICS = (
     "sm__cycles_elapsed.max",
 )
 THEIRS = (("ThreadDivergence", ""),)
+TRUSTED = (("ThreadDivergence", "diverging threads"),)
 DIFFERS = "tailwave counts the time in which warps ran, ncu issue slots, masked lanes included"
 
 
@@ -70,12 +71,26 @@ def find(kernel: Kernel) -> Cause | None:
         *_counted(kernel, "that no predicate masked", _PREDICATED, "lanes"),
         *_counted(kernel, "divergent, per SM sub-partition", *_BRANCHES),
     ]
-    remedies: tuple[str, ...] = ("sort-work", "warp-per-item")
-    threads = kernel.threads
-    if threads is not None and threads % LANES:
+    if (threads := _uneven(kernel)) is not None:
         evidence.append(Evidence("in a CTA, no multiple of 32", threads, "threads"))
-        remedies = ("block-size", *remedies)
-    return Cause(idle * running, claim, tuple(evidence), remedies)
+    return Cause(idle * running, claim, tuple(evidence), remedies(kernel))
+
+
+def remedies(kernel: Kernel) -> tuple[str, ...]:
+    """Return what cures it."""
+    by_size = () if _uneven(kernel) is None else ("block-size",)
+    return (*by_size, "sort-work", "warp-per-item")
+
+
+def most(kernel: Kernel) -> float:
+    """No more than the idle part of the lanes, for as long as SMs worked."""
+    return (1.0 - kernel.need(_ACTIVE) / LANES) * kernel.working
+
+
+def _uneven(kernel: Kernel) -> float | None:
+    """Return the threads of a CTA whose last warp is not full; None if all its warps are."""
+    threads = kernel.threads
+    return threads if threads is not None and threads % LANES else None
 
 
 _BRANCHES = ("smsp__sass_branch_targets_threads_divergent.avg", "branches")

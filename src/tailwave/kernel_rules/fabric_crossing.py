@@ -85,6 +85,11 @@ def find(kernel: Kernel) -> Cause | None:
     return Cause(share, claim, tuple(evidence), ("locality-domains", "reuse-in-sm"))
 
 
+def most(kernel: Kernel) -> float:
+    """No more than the L2 was busy, whose throughput has the fabric in it."""
+    return kernel.fraction(L2_BUSY)
+
+
 def absent(kernel: Kernel) -> str:
     """Say so where the fabric hardly moved anything."""
     crossing, busy = kernel.need(_SECTORS), kernel.fraction(_BUSY)

@@ -27,7 +27,7 @@ What fools it:
 from __future__ import annotations
 
 from tailwave.figures import percent
-from tailwave.kernel_rules.cause import Cause, ratio
+from tailwave.kernel_rules.cause import Cause, least, ratio
 from tailwave.kernel_rules.view import (
     ISSUED,
     LANES,
@@ -79,6 +79,7 @@ METRICS = (
 )
 NEEDED = (MEMORY_BUSY,)
 THEIRS = (("TheoreticalOccupancy", ""), ("AchievedOccupancy", ""))
+TRUSTED = (("TheoreticalOccupancy", "too few warps on an SM"),)
 DIFFERS = "ncu counts all idle cycles, tailwave those that more warps would fill"
 
 
@@ -89,7 +90,7 @@ def find(kernel: Kernel) -> Cause | None:
         return None
     room = kernel.room(kernel.fraction(SM_BUSY), kernel.fraction(MEMORY_BUSY))
     share = min(kernel.waited(*_HIDEABLE), 1.0 - occupancy, room)
-    words, remedy = _LIMITS[limit]
+    words = _LIMITS[limit][0]
     claim = (
         f"At most {percent(occupancy)} of an SM's warps are there, limited by {words}, and "
         f"schedulers issue in only {percent(kernel.issuing)} of their cycles."
@@ -103,7 +104,22 @@ def find(kernel: Kernel) -> Cause | None:
     achieved = kernel.get(_ACHIEVED)
     if achieved is not None:
         evidence.append(ratio("of an SM's warps on average", achieved / 100))
-    return Cause(share, claim, tuple(evidence), (remedy, "more-ilp"))
+    return Cause(share, claim, tuple(evidence), remedies(kernel))
+
+
+def remedies(kernel: Kernel) -> tuple[str, ...]:
+    """Return what cures it, by what limits the warps."""
+    limit, _ = _occupancy(kernel)
+    return (_LIMITS[limit][1], "more-ilp")
+
+
+def most(kernel: Kernel) -> float:
+    """No more than the warps that are missing, than schedulers idled, or than units leave."""
+    return least(
+        lambda: kernel.waited_at_most(*_HIDEABLE),
+        lambda: 1.0 - _occupancy(kernel)[1],
+        lambda: kernel.room(kernel.fraction(SM_BUSY), kernel.fraction(MEMORY_BUSY)),
+    )
 
 
 def _occupancy(kernel: Kernel) -> tuple[str, float]:

@@ -18,7 +18,9 @@ What cures it:
     the data, so that what is loaded is near and in cache.
 
 What fools it:
-    Atomics and polling a flag wait with the same stall. A cure by more loads in flight raises the
+    Atomics and polling a flag wait with the same stall. Where atomics were not counted and warps
+    wait even longer for the queue of global memory, nothing is said: enough is in flight then, and
+    contended atomics look like that. A cure by more loads in flight raises the
     traffic; where scattered sectors already fill the L2, they must become fewer first.
 """
 
@@ -28,6 +30,7 @@ from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, ratio
 from tailwave.kernel_rules.sectors import used_part
 from tailwave.kernel_rules.view import (
+    ATOMICS_MOST,
     ATTAINABLE,
     DRAM_BUSY,
     ISSUED,
@@ -36,6 +39,7 @@ from tailwave.kernel_rules.view import (
     SM_BUSY,
     STALLS,
     Kernel,
+    MissingCounterError,
 )
 
 CODE = "memory-latency"
@@ -50,6 +54,7 @@ METRICS = (
     SM_BUSY,
     DRAM_BUSY[0],
     L2_BUSY,
+    ATOMICS_MOST,
     "sm__cycles_active.avg",
     "sm__cycles_elapsed.max",
 )
@@ -66,6 +71,9 @@ def find(kernel: Kernel) -> Cause | None:
     stalled = kernel.stall("long_scoreboard")
     if stalled <= 0:
         return None
+    atomics = kernel.get(ATOMICS_MOST)
+    if atomics is None and kernel.stall_or_none("lg_throttle") >= stalled:
+        raise MissingCounterError((ATOMICS_MOST,))
     dram, l2 = kernel.fraction(*DRAM_BUSY), kernel.fraction(L2_BUSY)
     room = kernel.room(kernel.fraction(SM_BUSY), dram, l2 * used_part(kernel))
     share = min(kernel.waited("long_scoreboard"), room)
@@ -78,6 +86,8 @@ def find(kernel: Kernel) -> Cause | None:
             f" The L2 is {percent(l2)} busy with scattered sectors, so the loads must become fewer "
             "or nearer, not only earlier."
         )
+    if atomics is None:
+        claim += " Atomics, which were not counted, wait in the same way."
     evidence = (
         ratio("of a warp's latency waiting for memory", stalled),
         ratio("of scheduler cycles with an issue", kernel.issuing),
@@ -85,3 +95,8 @@ def find(kernel: Kernel) -> Cause | None:
         ratio("of the L2's peak", l2),
     )
     return Cause(share, claim, evidence, ("more-in-flight", "break-chains", "locality"))
+
+
+def most(kernel: Kernel) -> float:
+    """No more than schedulers idled for reasons that are not known to be others."""
+    return kernel.waited_at_most("long_scoreboard")

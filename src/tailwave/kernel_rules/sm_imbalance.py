@@ -57,3 +57,8 @@ def find(kernel: Kernel) -> Cause | None:
         ratio("of it explained by the grid's size", min(rounding, uneven)),
     )
     return Cause(share, claim, evidence, ("balance-ctas", "work-queue"))
+
+
+def most(kernel: Kernel) -> float:
+    """No more than the average SM stood idle, for whatever reason."""
+    return 1.0 - kernel.working

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause
-from tailwave.kernel_rules.view import ACTIVE_MOST, GRID, SMS, Kernel
+from tailwave.kernel_rules.view import (
+    ACTIVE_MEAN,
+    ACTIVE_MOST,
+    GRID,
+    SMS,
+    Kernel,
+    MissingCounterError,
+)
 from tailwave.model import Evidence
 
 CODE = "small-grid"
@@ -24,7 +31,7 @@ def find(kernel: Kernel) -> Cause | None:
     ctas, sms = kernel.ctas, kernel.sms
     if ctas >= sms:
         return None
-    worked = min(kernel.need(ACTIVE_MOST) / kernel.elapsed, 1.0)
+    worked = min(_worked(kernel, ctas / sms) / kernel.elapsed, 1.0)
     share = (1.0 - ctas / sms) * worked
     claim = (
         f"{ctas:,.0f} CTAs run on {sms:.0f} SMs, so {sms - ctas:.0f} SMs have nothing to do: at "
@@ -36,3 +43,17 @@ def find(kernel: Kernel) -> Cause | None:
         Evidence("without a CTA", sms - ctas, "SMs"),
     )
     return Cause(share, claim, evidence, ("split-work", "merge"))
+
+
+def _worked(kernel: Kernel, part: float) -> float:
+    """Return the cycles that the busiest SM worked, of which ``part`` have a CTA.
+
+    Without that counter, at least as long as the mean of those which have one.
+    """
+    busiest = kernel.get(ACTIVE_MOST)
+    if busiest is not None:
+        return busiest
+    mean = kernel.get(ACTIVE_MEAN)
+    if mean is None:
+        raise MissingCounterError((ACTIVE_MOST, ACTIVE_MEAN))
+    return mean / part

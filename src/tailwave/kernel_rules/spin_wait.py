@@ -79,6 +79,13 @@ def find(kernel: Kernel) -> Cause | None:
     return Cause(share, claim, evidence, ("split-kernel", "fewer-pollers"))
 
 
+def most(kernel: Kernel) -> float:
+    """Nothing where not all CTAs are resident; else no more than schedulers idled."""
+    if kernel.ctas > kernel.resident * kernel.sms:
+        return 0.0
+    return kernel.waited_at_most(*_WAITS)
+
+
 def _polls(kernel: Kernel, loads: float, atomics: float) -> bool:
     """Tell whether a kernel's memory traffic is that of polling."""
     ctas = kernel.ctas

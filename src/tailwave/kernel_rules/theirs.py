@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import ModuleType
 
 from tailwave.figures import percent
-from tailwave.kernel_rules.view import Kernel
+from tailwave.kernel_rules.cause import Cause, ratio
+from tailwave.kernel_rules.view import Kernel, MissingCounterError
 from tailwave.model import RuleKind, RuleResult
 
 # Where ncu expects this much and nothing is found here, that is worth a sentence (of the kernel).
@@ -35,12 +36,56 @@ def against(rule: ModuleType, kernel: Kernel, share: float) -> tuple[str, ...]:
     )
 
 
+def instead(rule: ModuleType, kernel: Kernel, most: float) -> Cause | None:
+    """Take ncu's word for a cause whose own counters are missing; None if it has none to take.
+
+    Only the rules that ``TRUSTED`` names are believed, only an estimate of the whole kernel, and
+    never beyond ``most``, what the counters that there are allow.
+    """
+    for name, what in getattr(rule, "TRUSTED", ()):
+        estimates = [r.speedup for r in _of(name, kernel) if r.scope == _GLOBAL and r.speedup]
+        if estimates:
+            return _by_them(what, max(estimates) / 100, most, _remedies(rule, kernel))
+    return None
+
+
+def _by_them(what: str, estimate: float, most: float, remedies: tuple[str, ...]) -> Cause:
+    words = f"ncu estimates that {what} cost {percent(estimate)} of the kernel"
+    if most < estimate:
+        words += f", and other counters allow {percent(most)}"
+    claim = f"{words}; tailwave's own figure needs counters that are not here."
+    evidence = (ratio("of the kernel, as ncu estimates", estimate),)
+    return Cause(min(estimate, most), claim, evidence, remedies)
+
+
+def bound_of(rule: ModuleType, kernel: Kernel) -> float:
+    """Return the most that a cause can cost by the counters that there are; 1 if they are mute."""
+    try:
+        most: float = rule.most(kernel) if hasattr(rule, "most") else 1.0
+    except MissingCounterError:
+        return 1.0
+    return min(max(most, 0.0), 1.0)
+
+
+def _remedies(rule: ModuleType, kernel: Kernel) -> tuple[str, ...]:
+    try:
+        remedies: tuple[str, ...] = rule.remedies(kernel)
+    except MissingCounterError:
+        return ()
+    return remedies
+
+
+def _of(name: str, kernel: Kernel) -> list[RuleResult]:
+    optimizations = (r for r in kernel.profile.rules if r.kind is RuleKind.OPTIMIZATION)
+    return [result for result in optimizations if result.name == name]
+
+
 def _results(rule: ModuleType, kernel: Kernel) -> list[RuleResult]:
     return [
         result
         for name, title in rule.THEIRS
-        for result in kernel.profile.rules
-        if result.name == name and title in result.title and result.kind is RuleKind.OPTIMIZATION
+        for result in _of(name, kernel)
+        if title in result.title
     ]
 
 

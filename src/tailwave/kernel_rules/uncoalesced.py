@@ -25,9 +25,9 @@ What fools it:
 from __future__ import annotations
 
 from tailwave.figures import percent
-from tailwave.kernel_rules.cause import Cause, ratio
-from tailwave.kernel_rules.sectors import RECORD, sectors
-from tailwave.kernel_rules.view import DRAM_BUSY, L2_BUSY, Kernel, MissingCounterError
+from tailwave.kernel_rules.cause import Cause, least, ratio
+from tailwave.kernel_rules.sectors import RECORD, SECTOR, sectors
+from tailwave.kernel_rules.view import DRAM_BUSY, L1_BUSY, L2_BUSY, Kernel, MissingCounterError
 from tailwave.model import Evidence
 
 CODE = "uncoalesced"
@@ -35,6 +35,8 @@ TITLE = "Scattered accesses move more than they use"
 QUESTION = "are accesses to global memory coalesced?"
 _MISSES = "lts__t_sectors_srcunit_tex_lookup_miss.sum"
 _HITS = "lts__t_sector_hit_rate.pct"
+_DRAM_RATE, _DURATION = "dram__bytes.sum.per_second", "gpu__time_duration.sum"
+_NS = 1e9  # in a second
 _LSU = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"
 _SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed"
 METRICS = (*RECORD, L2_BUSY, _LSU, _SHARED, DRAM_BUSY[0], _MISSES)
@@ -68,6 +70,14 @@ def find(kernel: Kernel) -> Cause | None:
     return Cause(share, claim, evidence, ("coalesce", "structure-of-arrays"))
 
 
+def most(kernel: Kernel) -> float:
+    """No more than the busier of L1 and L2 was at work, nor than DRAM leaves."""
+    return least(
+        lambda: max(kernel.fraction(L2_BUSY), kernel.fraction(L1_BUSY)),
+        lambda: kernel.room(kernel.fraction(*DRAM_BUSY)),
+    )
+
+
 def _missed(kernel: Kernel, touched: float) -> float:
     """Return the sectors that missed the L2; without them the gain would be far too great."""
     missed = kernel.get(_MISSES)
@@ -75,7 +85,17 @@ def _missed(kernel: Kernel, touched: float) -> float:
         return missed
     if kernel.get(_HITS) is None:
         raise MissingCounterError((_MISSES, _HITS))
-    return touched * (1.0 - kernel.fraction(_HITS))
+    return max(touched * (1.0 - kernel.fraction(_HITS)), _moved(kernel))
+
+
+def _moved(kernel: Kernel) -> float:
+    """Return the sectors that DRAM moved, 0 where it was not counted.
+
+    Where the L2 has two halves, what the far one serves is counted as a hit of the near one too, so
+    that the hit rate alone makes misses too few.
+    """
+    rate, time = kernel.get(_DRAM_RATE), kernel.get(_DURATION)
+    return rate * time / _NS / SECTOR if rate and time else 0.0
 
 
 def _data_stage(kernel: Kernel) -> float:

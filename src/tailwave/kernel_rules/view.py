@@ -33,6 +33,9 @@ GRID = "launch__grid_size"
 _LIMIT = "launch__occupancy_limit_"
 _LIMITS = ("registers", "shared_mem", "warps", "blocks")  # newer versions tell of barriers as well
 _NOT_STALLED = ("selected", "not_selected")
+_ELIGIBLE = "smsp__warps_eligible.avg.per_cycle_active"
+_WARPS = "smsp__warps_active.avg.per_cycle_active"
+_FEW_STALLS = "CPIStall"  # ncu's rule, which tells of the one or two greatest reasons and no other
 
 
 class MissingCounterError(Exception):
@@ -156,23 +159,14 @@ class Kernel:
     @property
     def issuing(self) -> float:
         """The part of a working scheduler's cycles in which it issued an instruction."""
-        value = self.get(*ISSUED)
-        if value is None:
-            return self.fraction_or_need(ISSUED_PERCENT, ISSUED[0])
-        return min(value, 1.0)
-
-    def fraction_or_need(self, percent: str, name: str) -> float:
-        """Return a counter in percent as a fraction; what is missing goes by the other name."""
-        value = self.get(percent)
-        if value is None:
-            raise MissingCounterError((name, percent))
-        return min(max(value / 100, 0.0), 1.0)
+        value = self.get(ISSUED_PERCENT)  # of the two, a details page rounds this one less
+        return min(self.need(*ISSUED) if value is None else value / 100, 1.0)
 
     def stall(self, *reasons: str) -> float:
         """Return the share of a warp's latency that went to these reasons together."""
         shares = self.profile.stalls
         found = [reason for reason in reasons if reason in shares]
-        if not found:
+        if not found or (len(found) < len(reasons) and self._tells_few(found)):
             raise MissingCounterError((STALLS.format(reasons[0]), LATENCY))
         values = [shares[reason] for reason in found]
         numbers = [share.value for share in values if isinstance(share.value, float)]
@@ -192,11 +186,23 @@ class Kernel:
         A scheduler is idle when each of its warps is stalled; that time is divided among the
         reasons as the warps' stalled time is.
         """
-        stalled = 1.0 - self.stall_or_none(*_NOT_STALLED)
+        stalled = 1.0 - self._ready
         share = self.stall(*reasons)
         if stalled <= 0:
             return 0.0
         return (1.0 - self.issuing) * min(share / stalled, 1.0) * self.working
+
+    def waited_at_most(self, *reasons: str) -> float:
+        """Return the most that ``waited`` can be, by how long schedulers had nothing to issue.
+
+        Where reasons are known that warps stalled for, their part is not these reasons'.
+        """
+        others = sum(
+            share.value
+            for reason, share in self.profile.stalls.items()
+            if reason not in (*reasons, *_NOT_STALLED) and isinstance(share.value, float)
+        )
+        return (1.0 - self.issuing) * self.working * min(max(1.0 - others, 0.0), 1.0)
 
     def room(self, *busy: float) -> float:
         """Return the most that a cure of waiting saves: until the busiest unit is well used.
@@ -205,6 +211,22 @@ class Kernel:
         """
         most = max(*busy, self.fraction_or(0.0, ATOMICS_MOST))
         return max(0.0, 1.0 - most / ATTAINABLE)
+
+    @property
+    def _ready(self) -> float:
+        """The part of a warp's latency in which it issued, or could have."""
+        counted = self.stall_or_none(*_NOT_STALLED)
+        if counted > 0:
+            return counted
+        eligible, warps = self.get(_ELIGIBLE), self.get(_WARPS)
+        if eligible is None or not warps or warps < 0:
+            return 0.0
+        return min(max(eligible / warps, 0.0), 1.0)
+
+    def _tells_few(self, reasons: list[str]) -> bool:
+        """Tell whether shares are known for being the greatest, so that others may be missing."""
+        sources = (self.profile.counters.get(self.profile.stalls[one].source) for one in reasons)
+        return any(counter is not None and counter.source == _FEW_STALLS for counter in sources)
 
     def _note(self, name: str) -> None:
         if name and name not in self.used:

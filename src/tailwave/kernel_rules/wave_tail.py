@@ -7,7 +7,7 @@ CTAs that do not divide by the SMs, and never counts more than SMs were seen to 
 from __future__ import annotations
 
 from tailwave.figures import percent
-from tailwave.kernel_rules.cause import Cause, ratio
+from tailwave.kernel_rules.cause import Cause, least, ratio
 from tailwave.kernel_rules.view import ACTIVE_MEAN, ACTIVE_MOST, GRID, SMS, Kernel
 from tailwave.model import Evidence
 
@@ -34,9 +34,11 @@ def find(kernel: Kernel) -> Cause | None:
     ctas, sms = kernel.ctas, kernel.sms
     if ctas <= sms:
         return None
-    share = min(kernel.unevenness, kernel.rounding)
     more = ctas % sms
-    if not more or share <= 0:
+    if not more:
+        return None
+    share = min(kernel.unevenness, kernel.rounding)
+    if share <= 0:
         return None
     claim = (
         f"{ctas:,.0f} CTAs on {sms:.0f} SMs: {'1 SM runs' if more == 1 else f'{more:.0f} SMs run'} "
@@ -52,3 +54,8 @@ def find(kernel: Kernel) -> Cause | None:
     if waves is not None:
         evidence.append(Evidence("of all SMs", waves, "waves"))
     return Cause(share, claim, tuple(evidence), ("whole-waves", "persistent-kernel"))
+
+
+def most(kernel: Kernel) -> float:
+    """No more than the grid's size explains, nor than the average SM stood idle."""
+    return least(lambda: kernel.rounding, lambda: 1.0 - kernel.working)

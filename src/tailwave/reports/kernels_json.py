@@ -52,6 +52,7 @@ def _finding(finding: KernelFinding) -> dict[str, Any]:
         "metrics": list(finding.metrics),
         "remedies": list(finding.remedies),
         "theirs": list(finding.theirs),
+        "by": finding.by,
     }
 
 

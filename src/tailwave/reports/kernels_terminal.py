@@ -92,6 +92,8 @@ def _print_kernel(page: Page, number: int, kernel: KernelDiagnosis) -> None:
         _print_finding(page, finding)
     if not kernel.findings:
         _print_nothing(page, len(kernel.unanswered))
+    elif kernel.unanswered:
+        page.paragraph(_are_open(len(kernel.unanswered)), lead=_INDENT)
     _print_figures(page, kernel)
 
 
@@ -132,12 +134,15 @@ def _shape(shape: Shape) -> str:
 def _print_finding(page: Page, finding: KernelFinding) -> None:
     style = _STYLES[finding.severity]
     lead = f"{_INDENT}{finding.severity.upper():<8}  "
+    by = "" if finding.by == "tailwave" else f", going by {finding.by}"
     if finding.severity is Severity.INFO:
         page.paragraph(
-            f"{finding.code}: {percent(finding.share)} of the kernel", lead=lead, lead_style=style
+            f"{finding.code}: {percent(finding.share)} of the kernel{by}",
+            lead=lead,
+            lead_style=style,
         )
         return
-    title = f"{finding.title}: {percent(finding.share)} of the kernel at most"
+    title = f"{finding.title}: {percent(finding.share)} of the kernel at most{by}"
     page.paragraph(title, lead=lead, lead_style=style, style="bold")
     page.paragraph(finding.claim, lead=_INNER)
     _print_evidence(page, finding.evidence)

@@ -8,7 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tailwave.figures import percent, quantity, time
-from tailwave.model import Diagnosis, Evidence, Finding, Severity, Share, Source, StepsSummary
+from tailwave.model import (
+    DeviceInfo,
+    Diagnosis,
+    Evidence,
+    Finding,
+    Severity,
+    Share,
+    Source,
+    StepsSummary,
+)
 from tailwave.reports.kernels_terminal import kernels_headline, print_kernels
 from tailwave.reports.page import Page
 
@@ -87,12 +96,18 @@ def _print_subject(page: Page, diagnosis: Diagnosis) -> None:
     page.paragraph(
         source, lead="  profile    " if is_profile else "  recording  ", lead_style="dim"
     )
-    device = diagnosis.device
-    name = device.name if device and device.name else "unknown"
-    processors = f", {device.sm_count} SMs" if device and device.sm_count else ""
-    page.paragraph(f"{name}{processors}", lead="  device     ", lead_style="dim")
+    page.paragraph(_device(diagnosis.device), lead="  device     ", lead_style="dim")
     if diagnosis.steps:
         page.paragraph(_steps(diagnosis.steps), lead="  steps      ", lead_style="dim")
+
+
+def _device(device: DeviceInfo | None) -> str:
+    """Name a device; one without a name goes by its compute capability, where that is known."""
+    if device is None:
+        return "unknown"
+    capability = f"CC {device.compute_major}.{device.compute_minor}" if device.compute_major else ""
+    processors = f"{device.sm_count} SMs" if device.sm_count else ""
+    return ", ".join(filter(None, (device.name or capability or "unknown", processors)))
 
 
 def _source(source: Source) -> str:

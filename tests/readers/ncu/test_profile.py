@@ -65,6 +65,21 @@ def test_shapes_come_from_counters_where_no_column_has_them() -> None:
     assert (profile.name, profile.launch) == ("", 3)
 
 
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, Counter(75.0, "cycle", source="sm__cycles_elapsed.sum / launch__sm_count")),
+        ({"sm__cycles_elapsed_DOT_avg": 74.5}, Counter(74.5)),
+        ({"launch__uses_green_context": 1}, None),
+    ],
+)
+def test_elapsed_cycles_of_the_average_sm(more: dict[str, float], expected: Counter | None) -> None:
+    """Of their sum, unless the file has them, or the launch had not all SMs of the device."""
+    values = {"sm__cycles_elapsed_DOT_sum": 300, "launch__sm_count": 4, **more}
+    profile = profile_of(Launch(names=("k",), counters=counters(**values)), 0)
+    assert profile.counters.get("sm__cycles_elapsed.avg") == expected
+
+
 def test_nothing_known_is_none() -> None:
     """A launch of which only the name is known has no device, stream or memory of 0."""
     profile = profile_of(Launch(names=("k",), counters={}), 0)

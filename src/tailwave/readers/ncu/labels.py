@@ -1,7 +1,8 @@
 """The metrics behind the labels of ncu's details page, which does not write their names.
 
 From the sections of ncu 2025.3 and of the older versions that its users still export with. Where
-one label stands for two metrics, the unit tells them apart.
+one label stands for two metrics, the unit tells them apart. Labels whose metric is another in each
+version ("SM Busy", "Issue Slots Busy") are left as they are.
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ _LABELS = {
     "Function Cache Configuration": "launch__func_cache_config",
     "# SMs": "launch__sm_count",
     "# TPCs": "launch__tpc_count",
+    "Cluster Scheduling Policy": "launch__cluster_scheduling_policy",
+    "Enabled TPC IDs": "launch__tpc_enabled",
+    "Stack Size": "launch__stack_size",
     # Occupancy
     "Theoretical Occupancy": "sm__maximum_warps_per_active_cycle_pct",
     "Theoretical Active Warps per SM": "sm__maximum_warps_avg_per_active_cycle",
@@ -60,6 +64,10 @@ _LABELS = {
     "Block Limit Registers": "launch__occupancy_limit_registers",
     "Block Limit Shared Mem": "launch__occupancy_limit_shared_mem",
     "Block Limit Barriers": "launch__occupancy_limit_barriers",
+    "Max Active Clusters": "launch__cluster_max_active",
+    "Max Cluster Size": "launch__cluster_max_potential_size",
+    "Overall GPU Occupancy": "launch__occupancy_cluster_gpu_pct",
+    "Cluster Occupancy": "launch__occupancy_cluster_pct",
     # Scheduler Statistics
     "Active Warps Per Scheduler": "smsp__warps_active.avg.per_cycle_active",
     "Eligible Warps Per Scheduler": "smsp__warps_eligible.avg.per_cycle_active",
@@ -80,12 +88,18 @@ _LABELS = {
     "Issued Ipc Active": "sm__inst_issued.avg.per_cycle_active",
     "Executed Instructions": "smsp__inst_executed.sum",
     "Issued Instructions": "smsp__inst_issued.sum",
+    "Avg. Executed Instructions Per Scheduler": "smsp__inst_executed.avg",
+    "Avg. Issued Instructions Per Scheduler": "smsp__inst_issued.avg",
     # Memory Workload Analysis
     "L1/TEX Hit Rate": "l1tex__t_sector_hit_rate.pct",
     "L2 Hit Rate": "lts__t_sector_hit_rate.pct",
     "Mem Busy": f"gpu__compute_memory_access_throughput{_ELAPSED}",
     "Max Bandwidth": f"gpu__compute_memory_request_throughput{_ELAPSED}",
     "Mem Pipes Busy": f"sm__memory_throughput{_ELAPSED}",
+    "L2 Persisting Size": "launch__persisting_l2_cache_size",
+    "L2 Compression Input Sectors": "lrc__ilc_input_sectors.sum",
+    "Local Memory Spilling Requests": "derived__local_spilling_requests",
+    "Local Memory Spilling Request Overhead": "derived__local_spilling_requests_pct",
     # Source Counters
     "Branch Instructions": "smsp__inst_executed_op_branch.sum",
     "Branch Efficiency": "smsp__sass_average_branch_targets_threads_uniform.pct",

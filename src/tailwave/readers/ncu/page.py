@@ -16,6 +16,7 @@ from tailwave.readers.byte_source import refused
 from tailwave.readers.ncu.labels import metric_name
 from tailwave.readers.ncu.profile import Launch, profile_of
 from tailwave.readers.ncu.rows import Page, Table, decoded, page_of
+from tailwave.readers.ncu.sentences import title_of, told
 from tailwave.readers.ncu.units import base_unit
 from tailwave.readers.ncu.written import AMBIGUOUS, decimal_mark, number, taken_apart
 
@@ -28,7 +29,10 @@ _IDENTITY = frozenset(
 )
 _RANGES = ":PL_Type:"  # in the names of the columns of NVTX ranges
 # Words, lists and versions, that may look like numbers.
-_WORDS = ("breakdown:", "group:", "launch__tpc_enabled", "launch__kernel_name", "device__name")
+_WORDS = (
+    *("breakdown:", "group:", "launch__tpc_enabled", "Enabled TPC IDs"),
+    *("launch__kernel_name", "device__name"),
+)
 _KINDS = {
     "INF": RuleKind.NOTE,
     "OPT": RuleKind.OPTIMIZATION,
@@ -194,7 +198,10 @@ def _long(table: Table, decimal: str) -> Iterator[Launch]:
             _add_metric(launch, label, named, decimal)
         elif (rule := _rule(named, decimal)) is not None:
             launch.rules += (rule,)
-    yield from launches.values()
+    for launch in launches.values():
+        for name, counter in told(launch.rules, launch.counters).items():
+            launch.counters.setdefault(name, counter)
+        yield launch
 
 
 def _add_metric(launch: Launch, label: str, named: Row, decimal: str) -> None:
@@ -207,7 +214,7 @@ def _add_metric(launch: Launch, label: str, named: Row, decimal: str) -> None:
 
 def _counter(name: str, text: str, unit: str, decimal: str) -> Counter:
     base, factor = base_unit(unit)
-    if text in ("", "n/a", "N/A", "<error>"):
+    if text in ("", "n/a", "N/A", "no data", "<error>"):
         reason = f"ncu wrote {text}" if text else "empty in the file"
         return Counter(None, base, reason)
     written = None if name.startswith(_WORDS) else taken_apart(_bare(text))
@@ -237,6 +244,7 @@ def _rule(named: Row, decimal: str) -> RuleResult | None:
         name=name,
         kind=_KINDS.get(named.get("Rule Type", "").upper(), RuleKind.NOTE),
         message=message,
+        title=title_of(name, message),
         section=named.get("Section Name", ""),
         speedup=None if speedup is None else float(speedup),
         scope=named.get("Estimated Speedup Type", ""),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from tailwave.model import Counter, DeviceInfo, KernelProfile, RuleResult, Shape
+from tailwave.readers.ncu.sentences import mean_elapsed
 from tailwave.readers.ncu.stalls import stall_shares
 
 SM_COUNT = "launch__sm_count"
@@ -15,6 +16,7 @@ _DEVICE_SMS = "device__attribute_multiprocessor_count"
 _GREEN = "launch__uses_green_context"
 # Summed over SMs and averaged over them: their quotient is the number of SMs.
 _PER_SM = ("sm__cycles_elapsed", "sm__cycles_active", "sm__inst_executed", "sm__warps_active")
+_ELAPSED = "sm__cycles_elapsed.avg"
 _DEVICE = {
     "warp_size": "device__attribute_warp_size",
     "max_threads_per_sm": "device__attribute_max_threads_per_multiprocessor",
@@ -46,6 +48,8 @@ def profile_of(launch: Launch, order: int) -> KernelProfile:
     counters = dict(launch.counters)
     if (sms := _sm_count(counters)) is not None:
         counters[SM_COUNT] = sms
+    if (elapsed := _elapsed(counters)) is not None:
+        counters[_ELAPSED] = elapsed
     return KernelProfile(
         name=launch.names[0] if launch.names else "",
         launch=order,
@@ -102,6 +106,18 @@ def _sm_count(counters: Mapping[str, Counter]) -> Counter | None:
         if total and mean and _is_count(total / mean):
             return Counter(float(round(total / mean)), "SM", source=f"{name}.sum / {name}.avg")
     return None
+
+
+def _elapsed(counters: Mapping[str, Counter]) -> Counter | None:
+    """Return the average SM's elapsed cycles, where the file has their sum; None if it has both.
+
+    The GPCs' elapsed cycles, which details pages show, may be of another pass at another clock.
+    """
+    if _number(counters, _ELAPSED) is not None or _number(counters, _GREEN):
+        return None
+    mean = mean_elapsed(counters)
+    source = f"sm__cycles_elapsed.sum / {SM_COUNT}"
+    return None if mean is None else Counter(mean, "cycle", source=source)
 
 
 def _is_count(quotient: float) -> bool:

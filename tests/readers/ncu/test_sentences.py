@@ -1,0 +1,110 @@
+"""Figures out of the sentences of ncu's rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailwave.model import Counter, RuleKind, RuleResult
+from tailwave.readers.ncu.sentences import title_of, told
+
+STALL = "On average, each warp of this workload spends 16.3 cycles being stalled {} and so on. "
+PART = "This stall type represents about 68.4% of the total average of 23.8 cycles between"
+UNEVEN = (
+    "One or more {} have a much higher number of active cycles than the average number of active "
+    "cycles. Maximum instance value is {}% above the average, while"
+)
+SCATTERED = (
+    "This kernel has uncoalesced {} accesses resulting in a total of 300 excessive sectors (75% of "
+    "the total 400 sectors). Check"
+)
+# 2 of 10 SMs' worth of 1,000 cycles: the average SM worked 400, the busiest 800.
+HALF = {
+    "sm__cycles_active.avg": Counter(400.0, "cycle"),
+    "sm__cycles_elapsed.sum": Counter(10_000.0, "cycle"),
+    "launch__sm_count": Counter(10.0, "SM"),
+}
+
+
+def rule(name: str, message: str, speedup: float | None = None) -> RuleResult:
+    """Make a rule's result as the details page's reader does."""
+    return RuleResult(
+        name, RuleKind.OPTIMIZATION, message, title_of(name, message), speedup=speedup
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "title"),
+    [
+        ("CPIStall", STALL.format("waiting for sibling warps at a CTA barrier"), "Barrier Stalls"),
+        ("CPIStall", STALL.format("for something that is new"), ""),
+        ("LaunchConfiguration", "1 full waves and a partial wave of 264 thread", "Tail Effect"),
+        ("LaunchConfiguration", "launch is configured to execute only 8 blocks", "Small Grid"),
+        ("LaunchConfiguration", "in other words", ""),
+        ("WorkloadImbalance", UNEVEN.format("L1 Slices", "9"), "L1 Slices Workload Imbalance"),
+        ("WorkloadImbalance", "in other words", ""),
+        ("SOLBottleneck", "waiting for sibling warps at a CTA barrier", ""),
+    ],
+)
+def test_titles(name: str, message: str, title: str) -> None:
+    """As the report gives them; none where the words do not tell."""
+    assert title_of(name, message) == title
+
+
+@pytest.mark.parametrize("words", [PART, PART.replace("This stall type", "This")])
+def test_a_stall_s_part(words: str) -> None:
+    """As newer and as older versions word it."""
+    message = STALL.format("waiting for sibling warps at a CTA barrier") + words
+    assert told([rule("CPIStall", message)], {}) == {
+        "smsp__warp_issue_stalled_barrier_per_warp_active.pct": Counter(
+            68.4, "%", source="CPIStall"
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("what", "name", "unit"),
+    [
+        ("global", "memory_l2_theoretical_sectors_global", "sector"),
+        ("shared", "memory_l1_wavefronts_shared", ""),
+    ],
+)
+def test_excess(what: str, name: str, unit: str) -> None:
+    """The total, and what is left of it without the excess."""
+    assert told([rule("Scattered", SCATTERED.format(what))], {}) == {
+        name: Counter(400.0, unit, source="Scattered"),
+        f"{name}_ideal": Counter(100.0, unit, source="Scattered"),
+    }
+
+
+def test_the_busiest_sm() -> None:
+    """Half below the busiest, for two fifths of the time: an estimate of 20%."""
+    imbalance = rule("WorkloadImbalance", UNEVEN.format("SMs", "50.00"), 20.0)
+    assert told([imbalance], HALF) == {
+        "sm__cycles_active.max": Counter(800.0, "cycle", source="WorkloadImbalance")
+    }
+
+
+@pytest.mark.parametrize(
+    ("units", "above", "speedup", "without"),
+    [
+        ("SMs", "50.00", 19.5, ""),  # the two figures are of different meaning
+        ("SMs", "100.00", 40.0, ""),  # as another version might count, of the mean
+        ("SMs", "50.00", None, ""),
+        ("SMSPs", "50.00", 20.0, ""),
+        ("SMs", "50.00", 20.0, "sm__cycles_active.avg"),
+        ("SMs", "50.00", 20.0, "sm__cycles_elapsed.sum"),
+    ],
+)
+def test_the_busiest_sm_is_not_guessed(
+    units: str, above: str, speedup: float | None, without: str
+) -> None:
+    """Where the sentence and the estimate do not agree, or one is missing, it stays unknown."""
+    counters = {name: counter for name, counter in HALF.items() if name != without}
+    imbalance = rule("WorkloadImbalance", UNEVEN.format(units, above), speedup)
+    assert told([imbalance], counters) == {}
+
+
+def test_other_words_tell_nothing() -> None:
+    """A rule that is new, or worded anew."""
+    messages = ("It has 300 excessive sectors.", STALL.format("for what is new") + PART, "")
+    assert told([rule("CPIStall", message) for message in messages], HALF) == {}
