@@ -5,7 +5,9 @@ profile does not answer. To add one: a file with CODE, TITLE, QUESTION, METRICS 
 it), NEEDED (those that it cannot do without, where chips lack them), THEIRS (the profiler's own
 rules of the same, and a part of their title), DIFFERS (why those may say otherwise), ``find`` and a
 docstring under the four headings; ``absent(kernel)`` where a kernel may not use the mechanism at
-all; a line here; a test file.
+all; a line here; a test file. Where counters are missing, ``most(kernel)`` bounds the share by
+others, and ``TRUSTED`` names the profiler's rules that are believed, in words that "cost ..." can
+follow; ``remedies(kernel)`` then says what to try.
 """
 
 from __future__ import annotations

@@ -166,8 +166,9 @@ class Kernel:
         """Return the share of a warp's latency that went to these reasons together."""
         shares = self.profile.stalls
         found = [reason for reason in reasons if reason in shares]
-        if not found or (len(found) < len(reasons) and self._tells_few(found)):
-            raise MissingCounterError((STALLS.format(reasons[0]), LATENCY))
+        others = [reason for reason in reasons if reason not in shares]
+        if not found or (others and self._tells_few(found)):
+            raise MissingCounterError((STALLS.format(others[0]), LATENCY))
         values = [shares[reason] for reason in found]
         numbers = [share.value for share in values if isinstance(share.value, float)]
         if not numbers:
