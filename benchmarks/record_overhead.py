@@ -7,15 +7,18 @@ launches; and the training of a small network (forward, backward, Adam parameter
 A step ends with a synchronize.
 
 A shared host gives one process a core twice as fast as another's, so processes are not compared.
-Each runs blocks of steps with its recorder on and off in turn, and a block is compared with those
-beside it. A process's figure is the median of these ratios, a way's the median of its processes'
-figures. "off" is CUPTI attached with nothing switched on; what that alone costs is told by the
-blocks before it was attached ("attached"), where the way allows it to be attached so late. "off" of
-the way "nothing" says how far two equal blocks differ.
+Each runs, on one core, blocks of steps before anything is attached, and then blocks with its
+recorder on and off in turn:
 
-"record" is what ``tailwave record`` switches on, as it does it: before CUDA is up. "kernels" is
-CUPTI's recording of kernels and nothing else, which no recorder that times kernels can do without;
-the ways between are what else could have been chosen.
+- ``overhead``: on against before. What the program pays.
+- ``switched``: on against the blocks off beside it. What recording itself takes.
+- ``attached``: off against before. What CUPTI takes while it is attached and all is off.
+
+A process's figures are ratios of medians (``switched``: the median of ratios), a way's the medians
+of its processes'. The way "nothing" says how far equal blocks differ.
+
+"record" is what ``tailwave record`` switches on. "kernels" is CUPTI's recording of kernels and
+nothing else, which no recorder that times kernels can do without.
 Where nsys runs, it runs this file with ``--plain``.
 """
 
@@ -51,10 +54,12 @@ from tailwave.hook.recording.selection import ACTIVITIES, is_recorded
 from tailwave.hook.recording.spool import Block, Spool
 
 WARM = 15
-PAIRS = 10  # of blocks with the recorder on and off
+WARM_S = 0.7
+PAIRS = 8  # of blocks with the recorder on and off
 BLOCK_S = 0.04  # of steps
 ADDITIONS = 200
 PATIENCE_S = 30.0
+QUEUED = 120  # where a kernel's record has the time at which it was queued
 
 Step = Callable[[], object]
 
@@ -94,8 +99,6 @@ STEPS: dict[str, Callable[[], Step]] = {"additions": additions, "training": trai
 class Recorder(Protocol):
     """What can be switched on and off between two blocks."""
 
-    late: bool  # it can be attached after the first blocks
-
     def attach(self, folder: Path) -> None:
         """Get ready, switched off."""
 
@@ -108,8 +111,6 @@ class Recorder(Protocol):
 
 class Nothing:
     """The control."""
-
-    late = True
 
     def attach(self, folder: Path) -> None:
         """Do nothing."""
@@ -130,53 +131,43 @@ def calls_of(cupti: Cupti, domain: int) -> tuple[tuple[int, str], ...]:
 class Activities:
     """CUPTI's recording of some kinds, as the recorder has it: buffers, a thread that writes.
 
-    Of the calls of a kind only the recorder's choice is recorded where ``chosen``. ``single`` are
-    domains whose chosen calls are switched on one by one, without their kind.
+    Of the calls only the recorder's choice is recorded. With ``latency`` kernels have the times at
+    which they were queued and submitted, which calls would tell otherwise.
     """
 
-    def __init__(
-        self,
-        *kinds: str,
-        chosen: bool = True,
-        single: tuple[int, ...] = (),
-        late: bool = False,
-    ) -> None:
-        """Record these."""
-        self._kinds, self._chosen, self._single, self.late = kinds, chosen, single, late
+    def __init__(self, *kinds: str, latency: bool = False) -> None:
+        """Record these kinds."""
+        self._kinds, self._latency = kinds, latency
         self.seen: Counter[int] = Counter()
 
     def attach(self, folder: Path) -> None:
-        """Hand buffers over, and start to write those that come back."""
+        """Attach as the recorder does, if later than it: all on, and off again."""
         self._cupti = Cupti(library.find())
         self._library = ctypes.CDLL(str(self._cupti.path))
         spool = Spool(folder / f"{os.getpid()}.records", self._count)
         self._cupti.set_up()
         self._cupti.hand_buffers(spool.give, spool.take)
+        if self._latency:
+            self._library.cuptiActivityEnableLatencyTimestamps(ctypes.c_uint8(1))
         self._cupti.flush_each(1000)
         spool.start()
-        if not self.late:  # as the recorder itself: before CUDA is up
-            self.on()
-            self.off()
+        self.on()
+        self.off()
 
     def on(self) -> None:
-        """Switch the kinds and the calls on."""
+        """Switch the kinds on."""
         for kind in self._kinds:
             self._cupti.enable(KINDS[kind])
-        self._switch(wanted=True)
+        for domain, kind in ((RUNTIME, "runtime"), (DRIVER, "driver")):
+            if kind in self._kinds:
+                for number, name in calls_of(self._cupti, domain):
+                    if not is_recorded(name):
+                        self._cupti.switch_call(domain, number, on=False)
 
     def off(self) -> None:
         """Switch them off."""
-        self._switch(wanted=False)
         for kind in self._kinds:
             self._library.cuptiActivityDisable(KINDS[kind])
-
-    def _switch(self, *, wanted: bool) -> None:
-        for domain, kind in ((RUNTIME, "runtime"), (DRIVER, "driver")):
-            for number, name in calls_of(self._cupti, domain):
-                if domain in self._single and is_recorded(name):
-                    self._cupti.switch_call(domain, number, on=wanted)
-                elif kind in self._kinds and self._chosen and not is_recorded(name) and wanted:
-                    self._cupti.switch_call(domain, number, on=False)
 
     def _count(self, block: Block) -> None:
         """Count the records of the first block by kind, before it is written."""
@@ -184,13 +175,14 @@ class Activities:
             return
         record, start = 0, block.buffer.address
         while record := self._cupti.next_record(start, block.valid, record):
-            self.seen[ctypes.c_uint32.from_address(record).value] += 1
+            kind = ctypes.c_uint32.from_address(record).value
+            self.seen[kind] += 1
+            if kind == KINDS["kernel"] and ctypes.c_uint64.from_address(record + QUEUED).value:
+                self.seen[-QUEUED] += 1
 
 
 class Kineto:
     """torch.profiler with CPU and CUDA activities."""
-
-    late = True
 
     def attach(self, folder: Path) -> None:
         """Get ready: the first profiler takes seconds."""
@@ -210,31 +202,28 @@ class Kineto:
         self._profile.stop()
 
 
-ALL = tuple(kind for kind in ACTIVITIES if kind not in ("runtime", "driver"))
 WAYS: dict[str, Callable[[], Recorder]] = {
     "nothing": Nothing,
-    "kernels, attached late": lambda: Activities("kernel", late=True),
     "kernels": lambda: Activities("kernel"),
-    "kernels, runtime": lambda: Activities("kernel", "runtime"),
-    "kernels, both one by one": lambda: Activities("kernel", single=(RUNTIME, DRIVER)),
-    "all, both one by one": lambda: Activities(*ALL, single=(RUNTIME, DRIVER)),
-    "all, runtime, driver one by one": lambda: Activities(*ALL, "runtime", single=(DRIVER,)),
+    "kernels and when they were queued": lambda: Activities("kernel", latency=True),
     "record": lambda: Activities(*ACTIVITIES),
-    "record, all calls": lambda: Activities(*ACTIVITIES, chosen=False),
     "kineto": Kineto,
 }
 
 
 class Measured(NamedTuple):
-    """A step in one process: its time (us) off, by how much more it takes on, and attached.
+    """A step in one process: its time before (us), and by how much more it takes later.
 
-    ``calls`` is how many calls were recorded for each kernel, None where none was looked at.
+    ``calls`` is how many calls were recorded for each kernel, and ``queued`` the share of kernels
+    that have the time at which they were queued; both None where no record was looked at.
     """
 
-    us: float
-    on: float
-    attached: float | None
+    before_us: float
+    overhead: float
+    switched: float
+    attached: float
     calls: float | None
+    queued: float | None
 
 
 def block(step: Step, count: int) -> float:
@@ -246,15 +235,19 @@ def block(step: Step, count: int) -> float:
     return (time.perf_counter() - begin) / count * 1e6
 
 
-def measured(step: Step, recorder: Recorder, folder: Path) -> Measured:
-    """Measure a step with the recorder on and off in turn."""
-    for _ in range(WARM):
-        step()
-    torch.cuda.synchronize()
-    count = max(1, round(BLOCK_S * 1e6 / block(step, WARM)))
+def measured(step: Step, recorder: Recorder, folder: Path, core: int) -> Measured:
+    """Measure a step before the recorder is attached, and with it on and off in turn."""
+    everywhere = os.sched_getaffinity(0)
+    step()
+    os.sched_setaffinity(0, {core})  # this thread alone: those of CUDA are there
+    end = time.perf_counter() + WARM_S
+    while time.perf_counter() < end:
+        taken = block(step, WARM)
+    count = max(1, round(BLOCK_S * 1e6 / taken))
     before = [block(step, count) for _ in range(PAIRS)]
-    if recorder.late:
-        recorder.attach(folder)
+    os.sched_setaffinity(0, everywhere)  # else the recorder's threads would share the core
+    recorder.attach(folder)
+    os.sched_setaffinity(0, {core})
     off, on = [block(step, count)], []
     for _ in range(PAIRS):
         recorder.on()
@@ -264,33 +257,27 @@ def measured(step: Step, recorder: Recorder, folder: Path) -> Measured:
         step()
         off.append(block(step, count))
     beside = [(first + second) / 2 for first, second in itertools.pairwise(off)]
-    level = statistics.median(off)
+    plain = statistics.median(before)
+    seen = recorder.seen if isinstance(recorder, Activities) else Counter()
+    kernels, calls = seen[KINDS["kernel"]], seen[KINDS["runtime"]] + seen[KINDS["driver"]]
     return Measured(
-        us=round(level, 1),
-        on=round(statistics.median(a / b for a, b in zip(on, beside, strict=True)) - 1, 4),
-        attached=round(level / statistics.median(before) - 1, 4) if recorder.late else None,
-        calls=calls_each(recorder),
+        before_us=round(plain, 1),
+        overhead=round(statistics.median(on) / plain - 1, 4),
+        switched=round(statistics.median(a / b for a, b in zip(on, beside, strict=True)) - 1, 4),
+        attached=round(statistics.median(off) / plain - 1, 4),
+        calls=round(calls / kernels, 2) if kernels else None,
+        queued=round(seen[-QUEUED] / kernels, 2) if kernels else None,
     )
 
 
-def calls_each(recorder: Recorder) -> float | None:
-    """Return how many calls a recorder has for each kernel."""
-    seen = recorder.seen if isinstance(recorder, Activities) else Counter()
-    kernels = seen[KINDS["kernel"]]
-    calls = seen[KINDS["runtime"]] + seen[KINDS["driver"]]
-    return round(calls / kernels, 2) if kernels else None
-
-
-def forked(way: str, step: str, folder: Path) -> Measured | None:
+def forked(way: str, step: str, folder: Path, core: int) -> Measured | None:
     """Measure one way on one step in a child; None when it does not answer."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            recorder = WAYS[way]()
-            if not recorder.late:
-                recorder.attach(folder)
-            os.write(writing, json.dumps(measured(STEPS[step](), recorder, folder)).encode())
+            found = measured(STEPS[step](), WAYS[way](), folder, core)
+            os.write(writing, json.dumps(found).encode())
         except Exception:  # noqa: BLE001 - the child must not go on as its parent
             traceback.print_exc()
         os.kill(os.getpid(), signal.SIGKILL)  # its end is not what is measured
@@ -330,15 +317,16 @@ def summary(found: list[Measured]) -> dict[str, object]:
     """Return the medians of a way's processes, and the least and the most."""
     if not found:
         return {"processes": 0}
-    on = sorted(one.on for one in found)
-    attached = [one.attached for one in found if one.attached is not None]
+    overhead = sorted(one.overhead for one in found)
     return {
-        "off_us": statistics.median(one.us for one in found),
-        "overhead": round(statistics.median(on), 4),
-        "least": on[0],
-        "most": on[-1],
-        "attached": round(statistics.median(attached), 4) if attached else None,
+        "before_us": statistics.median(one.before_us for one in found),
+        "overhead": round(statistics.median(overhead), 4),
+        "least": overhead[0],
+        "most": overhead[-1],
+        "switched": round(statistics.median(one.switched for one in found), 4),
+        "attached": round(statistics.median(one.attached for one in found), 4),
         "calls_a_kernel": next((one.calls for one in found if one.calls is not None), None),
+        "queued": next((one.queued for one in found if one.queued is not None), None),
         "processes": len(found),
     }
 
@@ -354,24 +342,31 @@ def main() -> None:
         print(json.dumps(plain()))
         return
     runs: dict[str, dict[str, list[Measured]]] = {s: {way: [] for way in WAYS} for s in STEPS}
+    cores = sorted(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as folder:
         for number in range(options.processes):
+            core = cores[-1 - 2 * number % len(cores)]
             for way in list(WAYS)[:: 1 if number % 2 == 0 else -1]:
                 for step in STEPS:
-                    found = forked(way, step, Path(folder))
+                    found = forked(way, step, Path(folder), core)
                     runs[step][way] += [found] if found else []
                     print(number, way, step, found, flush=True)
-        by_nsys = nsys(Path(folder))
+            write(options.out, runs, "not reached")
+        write(options.out, runs, nsys(Path(folder)))
+
+
+def write(path: Path | None, runs: dict[str, dict[str, list[Measured]]], by_nsys: str) -> None:
+    """Print what there is so far, and write it."""
     document = {
         **provenance(),
         "torch": torch.__version__,
         "steps": {s: {way: summary(runs[s][way]) for way in WAYS} for s in STEPS},
         "nsys": by_nsys,
-        "runs": runs,
+        "runs": {s: {way: [one._asdict() for one in runs[s][way]] for way in WAYS} for s in STEPS},
     }
     print(json.dumps({key: document[key] for key in ("steps", "nsys")}, indent=1))
-    if options.out is not None:
-        options.out.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+    if path is not None:
+        path.write_text(json.dumps(document, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -257,6 +257,7 @@ def killed(words: Sequence[str], ending: signal.Signals, after: float) -> dict[s
     process.send_signal(ending)
     process.wait()
     gone_after = until_gone(mark)
+    free_after = until_free(before.users)
     now = surroundings()
     left = sorted(temporary() - before.temporary)
     # What a killed process has no chance to remove, the next trial does.
@@ -273,6 +274,7 @@ def killed(words: Sequence[str], ending: signal.Signals, after: float) -> dict[s
         "gone_after_s": gone_after,
         "still_there": marked(mark),
         "gpu_users_as_before": now.users == before.users,
+        "gpu_free_after_s": free_after,
         "gpu_settings_as_before": now.settings == before.settings,
         "temporary_left": left,
         "right": right,
@@ -346,6 +348,18 @@ def summary(result: dict[str, Any]) -> dict[str, Any]:
     if "kill" in found:
         found["kill"]["as_it_should"] &= not result["temporary_left"]
     return found
+
+
+def until_free(users: Sequence[str]) -> float | None:
+    """Wait until the GPU has the users given (the driver still clears up after a process is gone).
+
+    Returns how long it took (s), None if others stay.
+    """
+    began = time.monotonic()
+    while sorted(smi("pid", of="compute-apps")) != users:
+        if time.monotonic() - began > GONE_WITHIN_S:
+            return None
+    return round(time.monotonic() - began, 2)
 
 
 def write(path: Path, result: dict[str, Any]) -> None:

@@ -80,6 +80,8 @@ def recordings() -> dict[str, Recording]:
         if not (folder / "truth.json").exists():
             continue
         for truth in json.loads((folder / "truth.json").read_text()):
+            if "unprofiled_ms_per_step" not in truth:
+                continue
             timeline = read(folder / truth["file"])[0]
             found[truth["file"]] = Recording(truth, forecast(prepare(timeline).case))
     return found

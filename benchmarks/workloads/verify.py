@@ -104,6 +104,7 @@ def check(folder: Path) -> list[str]:
     rows = json.loads((folder / "truth.json").read_text())
     known = {row["file"]: row for row in rows}
     wrong = [f"{path.name}: no row" for path in folder.glob("*.gz") if path.name not in known]
+    unknown = float("nan")
     print(f"{'file':42} recorded unprofiled graphed    busy kernels  twin  top")
     for row in rows:
         held = read(folder / row["file"])
@@ -114,9 +115,10 @@ def check(folder: Path) -> list[str]:
         if "twin" in row and not twin:
             wrong.append(f"{row['file']}: its twin {row['twin']} is not there")
         print(
-            f"{row['file']:42} {held.recorded_ms / whole:8.3f} {row['unprofiled_ms_per_step']:9.3f}"
-            f" {row.get('graphed_ms_per_step', float('nan')):7.3f} {held.busy_ms / whole:8.3f}"
-            f" {held.kernels / whole:6.0f} {twin.get('unprofiled_ms_per_step', float('nan')):8.3f}"
+            f"{row['file']:42} {held.recorded_ms / whole:8.3f}"
+            f" {row.get('unprofiled_ms_per_step', unknown):9.3f}"
+            f" {row.get('graphed_ms_per_step', unknown):7.3f} {held.busy_ms / whole:8.3f}"
+            f" {held.kernels / whole:6.0f} {twin.get('unprofiled_ms_per_step', unknown):8.3f}"
             f" {row['top']}"
         )
     return wrong

@@ -73,6 +73,52 @@ def test_what_prepares_a_wait_belongs_to_it() -> None:
     assert lost(launches(trace, 240, 6).build()) == [(104, 230, Activity.SYNC)]
 
 
+@pytest.mark.parametrize(
+    ("before", "since"),
+    [
+        ([("aten::cat", 104, 300)], 306),  # it works by itself: 0.2 ms
+        ([("aten::unsqueeze", 104, 106)], 104),  # the pause of 0.2 ms is Python's own
+        ([("aten::stack", 104, 300), ("aten::cat", 106, 298)], 306),
+        ([("aten::cat", 104, 300), ("aten::select", 301, 303)], 301),
+        ([("aten::cat", 104, 295), ("aten::stack", 96, 304)], 306),
+    ],
+)
+def test_what_made_a_batch_is_no_part_of_copying_it(
+    before: list[tuple[str, float, float]], since: float
+) -> None:
+    """An operator that works on the host by itself is starvation, not the copy's preparation."""
+    trace = launches(Trace().step(0, 900), 0)
+    for name, begin, end in before:
+        trace.op(name, begin, end)
+    trace.op("aten::copy_", 306, 600)
+    trace.launch(310, 590, copy(PAGEABLE_HTOD, 320, 590, size=8 * MB), call="cudaMemcpyAsync")
+    found = [
+        stretch for stretch in lost(launches(trace, 620).build()) if stretch[2] == Activity.COPY
+    ]
+    assert found == [(since, 600, Activity.COPY)]
+
+
+def test_a_batch_is_not_prepared_before_a_long_pause() -> None:
+    """Half a millisecond without a call is not the copy's: the host did something else."""
+    trace = launches(Trace().step(0, 1300), 0).op("aten::view", 110, 112)
+    trace.op("aten::copy_", 806, 1100)
+    trace.launch(810, 1090, copy(PAGEABLE_HTOD, 820, 1090, size=8 * MB), call="cudaMemcpyAsync")
+    found = lost(launches(trace, 1120).build())
+    assert found == [(112, 806, Activity.STARVED), (806, 1100, Activity.COPY)]
+
+
+def test_what_the_loader_does_is_no_part_of_a_copy() -> None:
+    """However short its operators are; what follows it may be."""
+    trace = launches(Trace().step(0, 900), 0)
+    trace.op("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 104, 290)
+    trace.op("aten::stack", 200, 250).op("aten::view", 292, 294).op("aten::copy_", 306, 600)
+    trace.launch(310, 590, copy(PAGEABLE_HTOD, 320, 590, size=8 * MB), call="cudaMemcpyAsync")
+    assert lost(launches(trace, 620).build()) == [
+        (104, 290, Activity.STARVED),
+        (292, 600, Activity.COPY),
+    ]
+
+
 def test_an_operator_that_also_computes_is_no_wait() -> None:
     """In aten::nonzero, which launches kernels, only the call that waits is a wait."""
     trace = launches(Trace().step(0, 300), 0).op("aten::nonzero", 110, 230)

@@ -83,7 +83,7 @@ def host_work(timeline: Timeline, lane: Lane, steps: Steps) -> HostWork:
     window = int(steps.host_start[0]), int(steps.host_end[-1])
     base = _tile(_pad(lane, *window), np.concatenate([*loading, *issuing]))
     activity = np.full(len(base.start), Activity.ISSUE, dtype=np.uint8)
-    tops = _tops(timeline, lane)
+    tops = _tops(timeline, lane, loading[1])
     activity[_inside(base, tops.starved_start, tops.starved_end)] = Activity.STARVED
     activity[_pauses(base)] = Activity.STARVED
     activity[_inside(base, *issuing)] = Activity.ISSUE
@@ -179,7 +179,7 @@ def _pauses(work: HostWork) -> Flags:
     return np.asarray(work.pause & (length > long), dtype=bool)
 
 
-def _tops(timeline: Timeline, lane: Lane) -> _Spans:
+def _tops(timeline: Timeline, lane: Lane, loaded: Ints) -> _Spans:
     """Find the spans of a lane that wait, copy or preprocess."""
     host = timeline.host
     calls = classify_all(timeline.names)
@@ -191,7 +191,7 @@ def _tops(timeline: Timeline, lane: Lane) -> _Spans:
     pageable = _held_by_copy(timeline, runtime[kind == Call.COPY])
     holding = np.setdiff1d(runtime[waiting], pageable)
     spans: dict[bool, list[tuple[int, int]]] = {False: [], True: []}
-    enclosing = _Enclosing(timeline, mine)
+    enclosing = _Enclosing(timeline, mine, loaded)
     copied = np.sort(host.start[pageable]) if len(pageable) else np.zeros(0, dtype=np.int64)
     for row in np.concatenate([holding, pageable]):
         low, high = enclosing.waiting_operator(int(row))
@@ -231,9 +231,11 @@ def _disjoint(spans: list[tuple[int, int]]) -> tuple[Ints, Ints]:
 class _Enclosing:
     """Answers which operator of a lane exists only for the sake of one call."""
 
-    def __init__(self, timeline: Timeline, mine: Flags) -> None:
+    def __init__(self, timeline: Timeline, mine: Flags, loaded: Ints) -> None:
+        """Look at the calls of a lane; ``loaded`` are the ends (ns) of its loader's spans."""
         host, gpu = timeline.host, timeline.gpu
         self._host = host
+        self._loaded = loaded
         self._names = timeline.names
         self._operators = np.flatnonzero(mine & (host.kind == HostKind.OPERATOR))
         self._operator_start = host.start[self._operators]
@@ -288,15 +290,30 @@ class _Enclosing:
         return since if 0 <= begin - since < _STARVED_NS else begin
 
     def _preparation(self, low: int, thread: int) -> int:
-        """Move the start of a wait back over the operators that only prepare it."""
+        """Move the start of a wait back over the operators that only prepare it.
+
+        Not over one that is work of its own, nor over a long pause, nor into the data loader: what
+        made the batch that is copied was no part of copying it.
+        """
         host = self._host
         position = int(np.searchsorted(self._operator_start, low))
         issued = int(np.searchsorted(self._any_issue, low))
-        since = int(self._any_issue[issued - 1]) if issued else low
-        for operator in self._operators[max(position - _PREPARATION, 0) : position]:
-            if host.thread[operator] == thread and host.start[operator] > since:
-                return int(host.start[operator])
-        return low
+        loaded = int(np.searchsorted(self._loaded, low, side="right"))
+        since = max(
+            int(self._any_issue[issued - 1]) if issued else 0,
+            int(self._loaded[loaded - 1]) if loaded else 0,
+        )
+        begin = low
+        for operator in self._operators[max(position - _PREPARATION, 0) : position][::-1]:
+            start, end = int(host.start[operator]), int(host.end[operator])
+            if start <= since or begin - end >= _STARVED_NS:
+                break
+            if host.thread[operator] != thread:
+                continue
+            if end - start > _CPU_WORK_NS:
+                return max(begin, end) if end <= low else begin
+            begin = start
+        return begin
 
     def idle_operators(self) -> tuple[Ints, Ints]:
         """Spans of long operators that issue nothing, and of the framework's data loader."""
