@@ -298,6 +298,43 @@ def test_a_program_without_marks_is_profiled_after_some_seconds(tmp_path: Path) 
     assert json.loads((tmp_path / "trace.json").read_text("utf-8")) == ["MainThread", "stop"]
 
 
+STEPS_OF_TWO = ["+ProfilerStep#0", "-ProfilerStep#0", "+ProfilerStep#1", "-ProfilerStep#1"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "until"), [(60.0, "start"), (0.01, "stop")], ids=["runs", "is over"]
+)
+def test_steps_replace_what_was_recorded_before_the_first(
+    tmp_path: Path, seconds: float, until: str
+) -> None:
+    """A program that loads for long before its first step is not known by its loading."""
+    source = (
+        "import tailwave, torch\n"
+        "torch.cuda.init()\n"
+        f"while {until!r} not in torch.profiler.events: sum(range(100))\n"
+        "for _ in range(9): tailwave.step()\n"
+    )
+    report = profiled(tmp_path, source, after_seconds=0.01, seconds=seconds).report
+    assert (report["profile"]["steps"], report["profile"]["why_not"]) == (2, "")
+    events = json.loads((tmp_path / "trace.json").read_text("utf-8"))
+    assert events == ["start", "stop", "start", *STEPS_OF_TWO, "stop"]
+
+
+def test_the_end_of_what_was_recorded_by_time_does_not_end_the_steps(tmp_path: Path) -> None:
+    """Its timer may go off while steps are being recorded."""
+    source = (
+        "import tailwave, time, torch\n"
+        "torch.cuda.init()\n"
+        "while 'start' not in torch.profiler.events: sum(range(100))\n"
+        "for _ in range(3): tailwave.step()\n"
+        "end = time.monotonic() + 0.6\n"
+        "while time.monotonic() < end: sum(range(100))\n"
+        "for _ in range(3): tailwave.step()\n"
+    )
+    report = profiled(tmp_path, source, after_seconds=0.01, seconds=0.3).report
+    assert report["profile"]["steps"] == 2
+
+
 def test_a_program_that_is_over_too_soon_has_no_profile(tmp_path: Path) -> None:
     """The report says why."""
     report = profiled(tmp_path, "import torch").report

@@ -15,7 +15,11 @@ LONGEST_S = 20.0
 
 
 class Profile:
-    """One recording. The steps in it are annotated as ``ProfilerStep#n``, as torch's own are."""
+    """One recording. The steps in it are annotated as ``ProfilerStep#n``, as torch's own are.
+
+    A program without marks is recorded by time. What was recorded so of one that only warmed up or
+    loaded for long before its first mark is replaced by a recording of its steps.
+    """
 
     def __init__(self, wanted: plan.Profile, cut: Callable[[], None]) -> None:
         """Wait for marks or for CUDA; ``cut`` is told when the profiler itself takes time."""
@@ -25,7 +29,7 @@ class Profile:
         self._recording: Any = None
         self._step: Any = None
         self._marks = self._steps = 0
-        self._written = self._over = False
+        self._written = self._over = self._by_time = False
 
     def torch_arrived(self, torch: ModuleType) -> None:
         """Take note that torch is there to record with."""
@@ -38,6 +42,10 @@ class Profile:
     def marked(self) -> None:
         """Begin, go on or end at the end of a step."""
         self._marks += 1
+        if self._by_time:
+            self._by_time = False
+            self.end()
+            self._over = False
         if self._over or self._torch is None:
             return
         with self._guard:
@@ -81,6 +89,7 @@ class Profile:
     def _begin_by_time(self) -> None:
         if self._marks == 0 and not self._over:
             with self._guard:
+                self._by_time = True
                 self._begin(self._wanted.seconds)
 
     def _begin(self, longest_s: float) -> None:
@@ -90,7 +99,12 @@ class Profile:
         recording.start()
         self._recording = recording
         self._cut()
-        self._later(longest_s, self.end)
+        self._later(longest_s, lambda: self._end_of(recording))
+
+    def _end_of(self, recording: object) -> None:
+        """End this recording, unless another has taken its place since."""
+        if self._recording is recording:
+            self.end()
 
     def _later(self, seconds: float, call: Callable[[], None]) -> None:
         timer = threading.Timer(seconds, main_thread.run, (call,))
