@@ -2,11 +2,11 @@
 # Runs what needs a GPU, and leaves its results in a folder: benchmarks/gpu.sh FOLDER PART...
 #
 # Parts, with what each takes on an H200 (measured, or ~ estimated):
-#   tests     the tests marked gpu (~90 s)         graph   seven models, eager, graph, compile (~170 s)
-#   planted   planted causes are cured (~300 s)    nothing remedies that do nothing (~170 s)
-#   healthy   ten trials of a healthy program (280 s)      kill    trials are killed (~90 s)
-#   noisy     a victim beside a tenant (46 s)      record  the recorder's cost, and against Kineto (~150 s)
-#   pages     the CSV pages of the kept ncu reports (~10 s)
+#   tests     the tests marked gpu (~400 s)        graph   seven models, eager, graph, compile (120 s)
+#   planted   planted causes are cured (~600 s)    nothing remedies that do nothing (~400 s)
+#   healthy   ten trials of a healthy program (250 s)      kill    trials are killed (80 s)
+#   noisy     a victim beside a tenant (46 s)      record  the recorder's cost, and against Kineto (~220 s)
+#   pages     the CSV pages of the kept ncu reports (10 s)
 # On a machine of several GPUs, parts of different GPUs can run at once: set CUDA_VISIBLE_DEVICES and
 # CUDA_DEVICE_ORDER=PCI_BUS_ID for each.
 set -u
@@ -34,10 +34,10 @@ part() {
     case $1 in
         tests)
             # shellcheck disable=SC2046  # one word a file
-            "$python" -m pytest -p no:cacheprovider -p no:benchmark -m gpu -v --durations=12 \
+            "$python" -m pytest -p no:cacheprovider -p no:benchmark -m gpu -q \
                 --import-mode=importlib $(grep -rl 'mark\.gpu' tests --include='*.py')
             ;;
-        planted | nothing) trials "$1" --rounds 5 ;;
+        planted | nothing) trials "$1" ;;
         healthy) trials healthy --scripts healthy_read --repeat 10 --rounds 3 ;;
         kill) trials kill --kills 4 ;;
         graph) "$python" -m benchmarks.graph_models --out "$out/graph_models.json" ;;

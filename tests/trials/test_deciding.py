@@ -51,6 +51,27 @@ def test_more_is_better_turns_it_round() -> None:
     assert judge(less, QUIET, higher_is_better=True).decision is Decision.HARMFUL
 
 
+@pytest.mark.parametrize(
+    ("change", "higher", "words"),
+    [
+        (-0.54, False, "It looks 54% better, but its runs differ too much"),
+        (0.30, False, "It looks 30% worse, but its runs differ too much"),
+        (0.25, True, "It looks 25% better, but its runs differ too much"),
+        (-0.20, True, "It looks 20% worse, but its runs differ too much"),
+        (-0.004, False, "No change that exceeds the noise and the 2% asked for"),
+    ],
+)
+def test_what_looks_like_much_and_is_not_proven_is_said(
+    change: float,
+    higher: bool,  # noqa: FBT001
+    words: str,
+) -> None:
+    """More rounds may prove it; that is something else than no change."""
+    judged = judge((median(change, -0.9, 1.0),), QUIET, higher_is_better=higher)
+    assert judged.decision is Decision.NO_GAIN
+    assert judged.why.startswith(words)
+
+
 def test_a_noisy_null_control_asks_for_more() -> None:
     """A gain of 10% is none where unchanged runs may differ by 15%."""
     noisy = (median(0.02, -0.11, 0.15),)

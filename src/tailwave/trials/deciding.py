@@ -46,13 +46,16 @@ def judge(effects: Sequence[Effect], null: Sequence[Effect], *, higher_is_better
     noise = {
         effect.quantile: _noise(cost(effect, higher_is_better=higher_is_better)) for effect in null
     }
-    signs = {
-        effect.quantile: _sign(
-            cost(effect, higher_is_better=higher_is_better), noise.get(effect.quantile, math.inf)
-        )
-        for effect in effects
+    reaches = {
+        effect.quantile: cost(effect, higher_is_better=higher_is_better) for effect in effects
     }
-    return _judged(signs, noise)
+    signs = {
+        quantile: _sign(reach, noise.get(quantile, math.inf)) for quantile, reach in reaches.items()
+    }
+    median = next(effect for effect in effects if effect.quantile is Quantile.MEDIAN)
+    return _judged(signs) or _undecided(
+        median.change, reaches[Quantile.MEDIAN].mean, noise.get(Quantile.MEDIAN, _LEAST)
+    )
 
 
 def error_of_look(completed: int, rounds: int) -> float:
@@ -71,7 +74,8 @@ def can_gain(effects: Sequence[Effect], *, higher_is_better: bool) -> bool:
     return any(cost(e, higher_is_better=higher_is_better).low <= -_LEAST for e in effects)
 
 
-def _judged(signs: Mapping[Quantile, _Sign], noise: Mapping[Quantile, float]) -> Judged:
+def _judged(signs: Mapping[Quantile, _Sign]) -> Judged | None:
+    """Decide where a quantile is better or worse; None where neither is."""
     median, tail = signs[Quantile.MEDIAN], signs.get(Quantile.TAIL, _Sign.SAME)
     if _Sign.BETTER in (median, tail) and _Sign.WORSE in (median, tail):
         better = Quantile.MEDIAN if median is _Sign.BETTER else Quantile.TAIL
@@ -84,7 +88,16 @@ def _judged(signs: Mapping[Quantile, _Sign], noise: Mapping[Quantile, float]) ->
             return Judged(
                 decision, f"{_NAMES[quantile].capitalize()} is {sign.value} beyond noise."
             )
-    bound = -math.expm1(-noise.get(Quantile.MEDIAN, _LEAST))
+    return None
+
+
+def _undecided(change: float, cost_change: float, noise: float) -> Judged:
+    """Say why nothing is proven, of a change of the median, its cost and the noise (logarithms)."""
+    if abs(cost_change) > noise:
+        looks = f"{abs(change):.0%} {'better' if cost_change < 0 else 'worse'}"
+        why = f"It looks {looks}, but its runs differ too much to prove that: more --rounds may."
+        return Judged(Decision.NO_GAIN, why)
+    bound = -math.expm1(-noise)
     why = f"No change beyond noise, which here hides all below {100 * bound:.1f}%."
     if bound <= LEAST_GAIN:
         why = f"No change that exceeds the noise and the {LEAST_GAIN:.0%} asked for."
