@@ -1,0 +1,111 @@
+"""The nouns of tailwave: what was recorded, and what was concluded from it.
+
+Times are integers in nanoseconds on the trace's own clock. Tables are columns: one numpy array
+per field, all of one length, the rows of a table sorted by start. What could not be read is -1,
+never a silent 0. Nothing here imports another family of tailwave.
+"""
+
+from tailwave.model.arrays import Bytes, Flags, Floats, Ints, Shape, SmallInts
+from tailwave.model.comparison import Comparison, Difference
+from tailwave.model.diagnosis import Diagnosis, Share, Source, StepsSummary
+from tailwave.model.finding import Evidence, Finding, Severity
+from tailwave.model.kernels import (
+    Counter,
+    InTrace,
+    KernelDiagnosis,
+    KernelFinding,
+    KernelProfile,
+    KernelProfiles,
+    RuleKind,
+    RuleResult,
+    Unanswered,
+)
+from tailwave.model.measurement import (
+    DeviceFacts,
+    FigureKey,
+    Measurement,
+    Parameters,
+    Status,
+    Table,
+)
+from tailwave.model.prediction import Prediction, Predictions
+from tailwave.model.reference import Reference, ReferenceFigure
+from tailwave.model.session import Basis, Criterion, Health, Session, Verdict
+from tailwave.model.timeline import (
+    DeviceInfo,
+    GpuKind,
+    GpuTable,
+    HostKind,
+    HostTable,
+    Thread,
+    Timeline,
+    WaitTable,
+)
+from tailwave.model.trial import (
+    Baseline,
+    Decision,
+    Effect,
+    Outcome,
+    OutputMatch,
+    Quantile,
+    Restored,
+    Trial,
+)
+
+__all__ = [
+    "Baseline",
+    "Basis",
+    "Bytes",
+    "Comparison",
+    "Counter",
+    "Criterion",
+    "Decision",
+    "DeviceFacts",
+    "DeviceInfo",
+    "Diagnosis",
+    "Difference",
+    "Effect",
+    "Evidence",
+    "FigureKey",
+    "Finding",
+    "Flags",
+    "Floats",
+    "GpuKind",
+    "GpuTable",
+    "Health",
+    "HostKind",
+    "HostTable",
+    "InTrace",
+    "Ints",
+    "KernelDiagnosis",
+    "KernelFinding",
+    "KernelProfile",
+    "KernelProfiles",
+    "Measurement",
+    "Outcome",
+    "OutputMatch",
+    "Parameters",
+    "Prediction",
+    "Predictions",
+    "Quantile",
+    "Reference",
+    "ReferenceFigure",
+    "Restored",
+    "RuleKind",
+    "RuleResult",
+    "Session",
+    "Severity",
+    "Shape",
+    "Share",
+    "SmallInts",
+    "Source",
+    "Status",
+    "StepsSummary",
+    "Table",
+    "Thread",
+    "Timeline",
+    "Trial",
+    "Unanswered",
+    "Verdict",
+    "WaitTable",
+]
