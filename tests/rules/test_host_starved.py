@@ -65,6 +65,19 @@ def test_the_data_loader_is_named() -> None:
     assert "enumerate(DataLoader)" in finding.claim
 
 
+def test_an_operator_of_the_loader_is_named_with_it() -> None:
+    """What collates a batch takes the time, and the loader is what it belongs to."""
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+    def body(trace: Trace) -> None:
+        trace.annotation(loader, 0, 800).op("aten::cat", 50, 750)
+        issue(trace, 800)
+
+    finding = found(host_starved, steps(4, 1000, body))
+    assert f"aten::cat in {loader}, 700 us" in finding.claim
+    assert evidence(finding, f"host in {loader}, 2 times") == 100
+
+
 def test_what_filled_a_pause_is_named_from_the_stack() -> None:
     """With Python stacks, the innermost frame over most of the pause is what filled it."""
 

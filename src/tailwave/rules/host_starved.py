@@ -27,13 +27,13 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.figures import time
-from tailwave.model import Evidence, Finding, HostKind
+from tailwave.model import Evidence, Finding, HostKind, Ints
 from tailwave.replay.forecast import Forecast
 from tailwave.replay.host_changes import fed
 from tailwave.rules.build import finding, gain, heaviest, place_of, share_saved, times
 from tailwave.timeline.attribution import Cause
 from tailwave.timeline.case import Case
-from tailwave.timeline.hostwork import Activity
+from tailwave.timeline.hostwork import LOADER_ANNOTATION, Activity
 from tailwave.timeline.steps import PROFILER_STEP
 
 CODE = "host-starved"
@@ -78,13 +78,31 @@ def _starved(case: Case) -> list[tuple[str, float, int]]:
         columns = (column[mine].tolist() for column in (work.start, work.end, work.row, work.pause))
         found += zip(*columns, strict=True)
     found.sort(key=lambda stretch: stretch[0] - stretch[1])
+    loaders = _loaders(case)
     labelled: list[tuple[str, float, int]] = []
     for rank, (start, end, row, pause) in enumerate(found):
         frame = _frame_over(case, start, end, row) if rank < _MOST_NAMED else ""
         name = case.name_of_host(row)
         label = frame or (f"a pause after {name}" if pause else name)
+        loader = _loader_around(case, loaders, start, end)
+        if loader and loader != label:
+            label = f"{label} in {loader}"
         labelled.append((label, (end - start) / 1e3, row))
     return labelled
+
+
+def _loaders(case: Case) -> Ints:
+    """Rows of the data loader's own marks."""
+    host, names = case.timeline.host, case.timeline.names
+    wanted = np.array([name.startswith(LOADER_ANNOTATION) for name in names], dtype=bool)
+    return np.flatnonzero((host.kind != HostKind.RUNTIME) & wanted[host.name])
+
+
+def _loader_around(case: Case, loaders: Ints, start: int, end: int) -> str:
+    """The data loader's mark around a span; empty where it is not the loader's."""
+    host = case.timeline.host
+    around = loaders[(host.start[loaders] <= start) & (host.end[loaders] >= end)]
+    return case.name_of_host(int(around[-1])) if len(around) else ""
 
 
 def _what(found: list[tuple[str, float, int]]) -> str:

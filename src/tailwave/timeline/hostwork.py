@@ -49,7 +49,7 @@ _EVERYWHERE_LEAST = 4
 # Python's own work inside these annotations (gathering parameters, say) issues the step.
 _ISSUING_ANNOTATION = "Optimizer."
 # The framework's data loader marks its own time, however short.
-_LOADER_ANNOTATION = "enumerate(DataLoader)"
+LOADER_ANNOTATION = "enumerate(DataLoader)"
 
 
 class Activity(enum.IntEnum):
@@ -78,7 +78,7 @@ class HostWork(msgspec.Struct, frozen=True):
 
 def host_work(timeline: Timeline, lane: Lane, steps: Steps) -> HostWork:
     """Tile a lane with activities, at least from the first step's host code to the last's."""
-    loading = _annotated(timeline, lane, _LOADER_ANNOTATION)
+    loading = _annotated(timeline, lane, LOADER_ANNOTATION)
     issuing = _annotated(timeline, lane, _ISSUING_ANNOTATION)
     window = int(steps.host_start[0]), int(steps.host_end[-1])
     base = _tile(_pad(lane, *window), np.concatenate([*loading, *issuing]))
