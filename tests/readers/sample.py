@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 Event = dict[str, Any]
+TINY = 64  # bytes a block: less than an event
 
 
 def complete(cat: str, name: str, ts: float, dur: float, **args: Any) -> Event:  # noqa: ANN401
