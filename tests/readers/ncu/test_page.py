@@ -501,3 +501,31 @@ def test_without_ids_kernels_are_told_by_their_names(tmp_path: Path) -> None:
         ("a()", 10.0),
         ("b()", 20.0),
     ]
+
+
+@pytest.mark.parametrize("duration", ["2,848.50", "2.848,50", "2848"])
+@pytest.mark.parametrize(
+    ("text", "speedup"),
+    [
+        ("4.983", 4.983),  # of which other cells of the page might make thousands
+        ("4,983", 4.983),
+        ("100", 100.0),
+        ("0", 0.0),
+        ("150", None),
+        ("-20", None),
+        ("nan", None),
+        ("1e999", None),
+        ("", None),
+    ],
+)
+def test_an_estimate_is_a_percentage(
+    tmp_path: Path, duration: str, text: str, speedup: float | None
+) -> None:
+    """Its only mark begins decimals, and what is no part of a whole is none."""
+    table = [
+        (*LONG, *RULES),
+        (*launched(), "Speed", "Duration", "ns", duration, "", "", "", "", ""),
+        (*launched(), "Launch", "", "", "", "Tail", "OPT", "Well.", "global", text),
+    ]
+    [profile] = read(tmp_path, rows(table)).profiles
+    assert [rule.speedup for rule in profile.rules] == [speedup]

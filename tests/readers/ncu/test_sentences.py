@@ -108,3 +108,52 @@ def test_other_words_tell_nothing() -> None:
     """A rule that is new, or worded anew."""
     messages = ("It has 300 excessive sectors.", STALL.format("for what is new") + PART, "")
     assert told([rule("CPIStall", message) for message in messages], HALF) == {}
+
+
+@pytest.mark.parametrize("number", ["6.8.4", ".", "168.4", "9999"])
+def test_a_damaged_percentage_tells_nothing(number: str) -> None:
+    """What is no number, or no part of a whole."""
+    stall = STALL.format("waiting for sibling warps at a CTA barrier") + PART.replace(
+        "68.4", number
+    )
+    uneven = UNEVEN.format("SMs", number)
+    rules = [rule("CPIStall", stall), rule("WorkloadImbalance", uneven, 20.0)]
+    assert told(rules, HALF) == {}
+
+
+@pytest.mark.parametrize(
+    ("excess", "part", "total", "is_told"),
+    [
+        ("300", "75", "400", True),
+        ("2026", "0", "463365", True),  # 0.4%
+        ("5", "12", "40", True),  # 12.5%, of which the half may go either way
+        ("5", "13", "40", True),
+        ("300", "75", "4000", False),  # a digit too many
+        ("500", "125", "400", False),
+        ("300", "75", "0", False),
+        ("1" * 400, "75", "400", False),
+    ],
+)
+def test_figures_of_excess_must_agree(excess: str, part: str, total: str, *, is_told: bool) -> None:
+    """Each sentence has three of them, so that a damaged one shows."""
+    message = SCATTERED.format("global").replace("300", excess)
+    message = message.replace("75%", f"{part}%").replace("400 sectors", f"{total} sectors")
+    assert bool(told([rule("UncoalescedGlobalAccess", message)], {})) is is_told
+
+
+@pytest.mark.parametrize(
+    ("name", "sms", "is_told"),
+    [
+        ("LaunchConfiguration", "108", True),
+        ("LaunchConfiguration", "0", False),
+        ("Others", "108", False),
+    ],
+)
+def test_sms_that_a_small_grid_is_compared_with(name: str, sms: str, *, is_told: bool) -> None:
+    """Older pages say nowhere else how many there are."""
+    message = (
+        "The grid for this launch is configured to execute only 1 blocks, which is less than the "
+        f"GPU's {sms} multiprocessors. This"
+    )
+    counter = Counter(108.0, "SM", source="LaunchConfiguration")
+    assert told([rule(name, message)], {}) == ({"launch__sm_count": counter} if is_told else {})

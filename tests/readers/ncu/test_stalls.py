@@ -115,3 +115,11 @@ def test_names_of_one_reason_come_together() -> None:
 def test_parts_of_a_reason_are_no_reasons(part: str) -> None:
     """They are in the reason's own counter already."""
     assert stall_shares({SPELLINGS["samples"].format(part): number(1)}) == {}
+
+
+@pytest.mark.parametrize(("part", "total"), [(-1, 4), (1, -4)])
+def test_no_share_is_negative(part: float, total: float) -> None:
+    """Damaged figures are of nothing."""
+    name = SPELLINGS["per issue"].format("barrier")
+    shares = stall_shares({name: number(part), TOTALS["per issue"]: number(total)})
+    assert shares == {"barrier": Counter(None, "ratio", "negative", name)}

@@ -14,7 +14,7 @@ from tailwave.errors import UnreadableInputError
 from tailwave.model import Counter, KernelProfiles, RuleKind, RuleResult, Shape
 from tailwave.readers.byte_source import refused
 from tailwave.readers.ncu.labels import metric_name
-from tailwave.readers.ncu.profile import Launch, profile_of
+from tailwave.readers.ncu.profile import Launch, percentage, profile_of
 from tailwave.readers.ncu.rows import Page, Table, decoded, page_of
 from tailwave.readers.ncu.sentences import title_of, told
 from tailwave.readers.ncu.units import base_unit
@@ -196,7 +196,7 @@ def _long(table: Table, decimal: str) -> Iterator[Launch]:
         launch = launches[key]
         if label := named["Metric Name"]:
             _add_metric(launch, label, named, decimal)
-        elif (rule := _rule(named, decimal)) is not None:
+        elif (rule := _rule(named)) is not None:
             launch.rules += (rule,)
     for launch in launches.values():
         for name, counter in told(launch.rules, launch.counters).items():
@@ -233,22 +233,27 @@ def _counter(name: str, text: str, unit: str, decimal: str) -> Counter:
     )
 
 
-def _rule(named: Row, decimal: str) -> RuleResult | None:
+def _rule(named: Row) -> RuleResult | None:
     """Read a rule's result; None for a row without one."""
     message, name = named.get("Rule Description", ""), named.get("Rule Name", "")
     if not message or not name:
         return None
-    written = taken_apart(named.get("Estimated Speedup", ""))
-    speedup = None if written is None else number(written, decimal)
     return RuleResult(
         name=name,
         kind=_KINDS.get(named.get("Rule Type", "").upper(), RuleKind.NOTE),
         message=message,
         title=title_of(name, message),
         section=named.get("Section Name", ""),
-        speedup=None if speedup is None else float(speedup),
+        speedup=_speedup(named.get("Estimated Speedup", "")),
         scope=named.get("Estimated Speedup Type", ""),
     )
+
+
+def _speedup(text: str) -> float | None:
+    """Return an estimate in percent; too small to have its digits grouped, its mark is decimal."""
+    written = taken_apart(text)
+    value = None if written is None else number(written, written.mark)
+    return None if value is None else percentage(float(value))
 
 
 def _launch(named: Row) -> Launch:

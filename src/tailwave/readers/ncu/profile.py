@@ -71,6 +71,11 @@ def profile_of(launch: Launch, order: int) -> KernelProfile:
     )
 
 
+def percentage(estimate: float | None) -> float | None:
+    """Return an estimate of a share in percent; None for what is no share of anything."""
+    return estimate if estimate is not None and 0 <= estimate <= 100 else None  # noqa: PLR2004
+
+
 def _number(counters: Mapping[str, Counter], name: str) -> float | None:
     counter = counters.get(name)
     return counter.value if counter and isinstance(counter.value, float) else None

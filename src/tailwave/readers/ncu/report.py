@@ -16,7 +16,7 @@ from tailwave.model import Counter, KernelProfiles, RuleKind, RuleResult
 from tailwave.readers.byte_source import refused
 from tailwave.readers.ncu import dump
 from tailwave.readers.ncu.blocks import MAGIC, Outline, outline_of
-from tailwave.readers.ncu.profile import Launch, profile_of
+from tailwave.readers.ncu.profile import Launch, percentage, profile_of
 from tailwave.readers.ncu.units import base_unit
 
 _LINK = re.compile(r"@(?:section|sass|source:[^:@]*):[^:@]*:([^@]*)@|@url:([^:@]*):[^@]*@")
@@ -160,6 +160,6 @@ def _rule(rule: DumpedRule) -> RuleResult:
         message=message,
         title=rule.title,
         section=rule.section,
-        speedup=rule.speedup,
+        speedup=percentage(rule.speedup),
         scope=rule.scope,
     )

@@ -24,7 +24,9 @@ _STALL_WORDS = {
     "waiting on a fixed latency execution dependency": "wait",
     "waiting to be selected to fetch an instruction": "no_instruction",
 }
-_STALL_PART = re.compile(r"represents about ([0-9.]+)% of the total average")
+_PERCENT = r"([0-9]{1,3}(?:\.[0-9]+)?)%"
+_STALL_PART = re.compile(rf"represents about {_PERCENT} of the total average")
+_WHOLE = 100.0  # percent
 _STALL_COUNTER = "smsp__warp_issue_stalled_{}_per_warp_active.pct"
 
 _LAUNCH_WORDS = {
@@ -33,14 +35,18 @@ _LAUNCH_WORDS = {
     "at least two blocks per multiprocessor": "Small Grid",
 }
 
+_FEWER_CTAS = re.compile(r"which is less than the GPU's ([0-9]{1,4})\s+multiprocessors")
+_SMS = "launch__sm_count"  # details pages before ncu 2023.3 do not show it
+
 _UNEVEN = re.compile(r"One or more ([\w ]+?) have a much (?:higher|lower) number of active cycles")
-_MOST_ABOVE = re.compile(r"Maximum instance value is ([0-9.]+)% above the average")
+_MOST_ABOVE = re.compile(rf"Maximum instance value is {_PERCENT} above the average")
 _ACTIVE_MEAN, _ACTIVE_MOST = "sm__cycles_active.avg", "sm__cycles_active.max"
 
 _EXCESS = re.compile(
-    r"uncoalesced (global|shared) accesses resulting in a total of ([0-9]+) excessive \w+ "
-    r"\([0-9]+% of the total ([0-9]+) \w+\)"
+    r"uncoalesced (global|shared) accesses resulting in a total of ([0-9]{1,18}) excessive \w+ "
+    r"\(([0-9]{1,3})% of the total ([0-9]{1,18}) \w+\)"
 )
+_HALF_A_PERCENT = 0.501  # what the sentence rounds away, and what floats do
 _EXCESS_COUNTERS = {
     "global": ("memory_l2_theoretical_sectors_global", "sector"),
     "shared": ("memory_l1_wavefronts_shared", ""),
@@ -64,6 +70,7 @@ def told(rules: Iterable[RuleResult], counters: Mapping[str, Counter]) -> dict[s
     for rule in rules:
         found.update(_excess(rule))
         found.update(_stalled(rule))
+        found.update(_sms(rule))
         found.update(_busiest(rule, counters))
     return found
 
@@ -73,10 +80,12 @@ def _stall(message: str) -> str:
 
 
 def _excess(rule: RuleResult) -> Iterator[tuple[str, Counter]]:
-    """Yield how much accesses move, and the least that they need."""
+    """Yield how much accesses move, and the least that they need; its three figures must agree."""
     if match := _EXCESS.search(rule.message):
         name, unit = _EXCESS_COUNTERS[match[1]]
-        excess, total = float(match[2]), float(match[3])
+        excess, part, total = float(match[2]), float(match[3]), float(match[4])
+        if excess > total or abs(100 * excess - part * total) > _HALF_A_PERCENT * total:
+            return
         yield name, Counter(total, unit, source=rule.name)
         yield f"{name}_ideal", Counter(total - excess, unit, source=rule.name)
 
@@ -84,8 +93,15 @@ def _excess(rule: RuleResult) -> Iterator[tuple[str, Counter]]:
 def _stalled(rule: RuleResult) -> Iterator[tuple[str, Counter]]:
     """Yield a reason's part of the warps' latency, in percent."""
     part, reason = _STALL_PART.search(rule.message), _stall(rule.message)
-    if rule.name == STALLS and part and reason:
+    if rule.name == STALLS and part and reason and float(part[1]) <= _WHOLE:
         yield _STALL_COUNTER.format(reason), Counter(float(part[1]), "%", source=rule.name)
+
+
+def _sms(rule: RuleResult) -> Iterator[tuple[str, Counter]]:
+    """Yield how many SMs there are, which a grid that is smaller is compared with."""
+    told_of = _FEWER_CTAS.search(rule.message)
+    if rule.name == "LaunchConfiguration" and told_of and int(told_of[1]):
+        yield _SMS, Counter(float(told_of[1]), "SM", source=rule.name)
 
 
 def _busiest(rule: RuleResult, counters: Mapping[str, Counter]) -> Iterator[tuple[str, Counter]]:

@@ -106,4 +106,6 @@ def _share(name: str, counter: Counter, total: float | None) -> Counter:
     if not total:
         reason = "no warp was counted" if total == 0 else "the total was not collected"
         return Counter(None, "ratio", reason, name)
+    if counter.value < 0 or total < 0:
+        return Counter(None, "ratio", "negative", name)
     return Counter(counter.value / total, "ratio", source=name)
