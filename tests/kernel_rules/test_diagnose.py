@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from tailwave.kernel_rules import KERNEL_RULES
-from tailwave.kernel_rules.diagnose import diagnose_kernels, diagnose_launches
-from tailwave.model import Counter, KernelProfile, RuleKind, RuleResult
+from tailwave.kernel_rules.diagnose import diagnose_kernels, diagnose_launches, diagnose_profiles
+from tailwave.model import Counter, KernelProfile, KernelProfiles, RuleKind, RuleResult
 from tests.kernel_rules.profiles import kept, made
 
 PLANTED = kept("planted_faults")
@@ -123,3 +123,41 @@ def test_when_sms_idle_is_told(most: float, words: str) -> None:
     """Of 60% idle time, 30% are half."""
     profile = made({"sm__cycles_active.avg": 40_000.0, "sm__cycles_active.max": most})
     assert words in diagnose_launches([profile]).bound
+
+
+def test_pages_without_shapes_tell_grids_apart_by_their_size() -> None:
+    """As those of 2020 do, which have no columns for shapes."""
+    bare = [replace(made({"launch__grid_size": size}), grid=None) for size in (8.0, 16.0, 16.0)]
+    assert sorted(kernel.launches for kernel in diagnose_kernels(bare)) == [1, 2]
+
+
+def test_a_kernel_on_another_gpu_is_another() -> None:
+    """Figures of two kinds of GPUs have no median; two GPUs of a kind do."""
+    h200 = made().device
+    assert h200 is not None
+    devices = (h200, replace(h200, index=1), replace(h200, name="", sm_count=40))
+    profiles = [replace(made(), device=device) for device in devices]
+    assert sorted(kernel.launches for kernel in diagnose_kernels(profiles)) == [1, 2]
+    files = [KernelProfiles(tuple(profiles), "ncu-csv raw", "x.csv")]
+    words = "The kernels ran on different GPUs (NVIDIA H200, 132 SMs: 1 kernel; CC 9.0, 40 SMs: 1"
+    [note] = (n for n in diagnose_profiles(files, "x.csv").notes if "GPUs" in n)
+    assert note.startswith(words)
+    files = [KernelProfiles(tuple(profiles[:2]), "ncu-csv raw", "x.csv")]
+    assert not [n for n in diagnose_profiles(files, "x.csv").notes if "GPUs" in n]
+
+
+def test_a_figure_that_is_not_known_is_not_zero() -> None:
+    """Where a page tells of the greatest stall alone, the others are no 0%."""
+    stall = "smsp__warp_issue_stalled_long_scoreboard_per_warp_active.pct"
+    profile = made()
+    counters = profile.counters | {
+        stall: Counter(90.0, "%", source="CPIStall"),
+        "launch__waves_per_multiprocessor": Counter(0.0),
+    }
+    stalls = {"long_scoreboard": Counter(0.9, "ratio", source=stall)}
+    figures = diagnose_launches([replace(profile, counters=counters, stalls=stalls)]).figures
+    known = {figure.what: figure.value for figure in figures}
+    assert "for memory and its queue" not in known
+    assert "warps' latency for dispatch" not in known
+    assert "waves" not in known
+    assert known["scheduler cycles without an issue"] == pytest.approx(0.8)

@@ -32,3 +32,15 @@ def test_without_the_busiest_sm_those_with_a_cta_count_by_their_mean() -> None:
     """33 of 132 SMs work, 20% of the kernel on average of all: 80% each."""
     profile = made({MOST: None, MEAN: 20_000.0}, grid=(33, 1, 1))
     assert found(small_grid, profile).share == pytest.approx(0.75 * 0.8)
+
+
+@pytest.mark.parametrize(
+    ("ctas", "words"),
+    [
+        (1, "1 CTA runs on 132 SMs, so 131 SMs have nothing to do"),
+        (131, "131 CTAs run on 132 SMs, so 1 SM has nothing to do"),
+    ],
+)
+def test_one_is_worded_as_one(ctas: int, words: str) -> None:
+    """Of CTAs and of SMs."""
+    assert found(small_grid, made(grid=(ctas, 1, 1))).claim.startswith(words)

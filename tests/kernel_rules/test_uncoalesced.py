@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tailwave.kernel_rules import uncoalesced
+from tailwave.kernel_rules.view import Kernel
 from tests.kernel_rules.profiles import find, found, made, missing
 
 TOUCHED = "memory_l2_theoretical_sectors_global"
@@ -90,3 +91,9 @@ def test_more_misses_than_sectors_leave_nothing() -> None:
 def test_without_misses_the_question_is_open() -> None:
     """Every excess sector would count as one that is won."""
     assert missing(uncoalesced, made({**SCATTERED, MISSES: None})) == MISSES
+
+
+def test_no_more_is_lost_than_is_in_excess() -> None:
+    """Misses or not: of 1,000 sectors 4 are too many, of a full L2."""
+    few = {TOUCHED: 1000.0, f"{TOUCHED}_ideal": 996.0, L2: 100.0, MISSES: None}
+    assert uncoalesced.most(Kernel(made(few))) == pytest.approx(0.004)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
 from tailwave.figures import percent
 from tailwave.kernel_rules.view import (
     ATOMICS_MOST,
@@ -118,7 +122,7 @@ def figures(kernel: Kernel) -> tuple[Evidence, ...]:
     busy = busy_units(kernel)[:_MOST_UNITS]
     known = [Evidence(f"{name} (of its peak)", part, "ratio") for name, part in busy]
     for what, name in _COUNTS.items():
-        if (value := kernel.get(name)) is not None:
+        if value := kernel.get(name):  # 0 is what a page's rounding leaves of a small one
             known.append(Evidence(what, value, "count"))
     for what, name in _PERCENTS.items():
         if kernel.get(name) is not None:
@@ -137,15 +141,14 @@ def _three_ratios(kernel: Kernel) -> list[Evidence]:
         ("warps' latency for dispatch", ("dispatch_stall",)),
         ("for memory and its queue", ("long_scoreboard", "lg_throttle")),
     )
-    found = [
-        Evidence(what, kernel.stall_or_none(*reasons), "ratio")
-        for what, reasons in meant
-        if any(reason in kernel.profile.stalls for reason in reasons)
-    ]
-    try:
-        found.append(Evidence("scheduler cycles without an issue", 1 - kernel.issuing, "ratio"))
-    except MissingCounterError:
-        return found
+    ratios: dict[str, Callable[[], float]] = {
+        what: partial(kernel.stall, *reasons) for what, reasons in meant
+    }
+    ratios["scheduler cycles without an issue"] = lambda: 1 - kernel.issuing
+    found = []
+    for what, ask in ratios.items():
+        with suppress(MissingCounterError):
+            found.append(Evidence(what, ask(), "ratio"))
     return found
 
 

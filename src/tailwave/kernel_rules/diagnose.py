@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import NamedTuple
 
 from tailwave.kernel_rules import KERNEL_RULES
 from tailwave.kernel_rules.bounds import bound, figures, stalls
-from tailwave.kernel_rules.cause import WORTH_SAYING, Cause
+from tailwave.kernel_rules.cause import WORTH_SAYING, Cause, count
 from tailwave.kernel_rules.theirs import against, beside, bound_of, instead
 from tailwave.kernel_rules.view import Kernel, MissingCounterError
 from tailwave.model import (
+    DeviceInfo,
     Diagnosis,
     KernelDiagnosis,
     KernelFinding,
@@ -45,6 +47,7 @@ def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
         findings=(),
         notes=(
             *(note for file in files for note in file.notes),
+            *_several_chips(kernels),
             *_unused(kernels),
             *_left_out(files, kernels),
         ),
@@ -55,6 +58,24 @@ def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
 def _kind(files: Sequence[KernelProfiles]) -> str:
     kinds = {file.kind for file in files}
     return kinds.pop() if len(kinds) == 1 else "ncu"
+
+
+def _several_chips(kernels: Sequence[KernelDiagnosis]) -> tuple[str, ...]:
+    """Say so where kernels ran on different GPUs, for the report heads with one device."""
+    counts = Counter(words for one in kernels if (words := _chip(one.device)))
+    if len(counts) < 2:  # noqa: PLR2004 - more than one
+        return ()
+    listed = "; ".join(f"{chip}: {count(number, 'kernel')}" for chip, number in counts.items())
+    return (f"The kernels ran on different GPUs ({listed}).",)
+
+
+def _chip(device: DeviceInfo | None) -> str:
+    """Name a kind of GPU, "" for an unknown one."""
+    if device is None:
+        return ""
+    capability = f"CC {device.compute_major}.{device.compute_minor}" if device.compute_major else ""
+    processors = f"{device.sm_count} SMs" if device.sm_count else ""
+    return ", ".join(filter(None, (device.name or capability, processors)))
 
 
 def _unused(kernels: Sequence[KernelDiagnosis]) -> tuple[str, ...]:
@@ -181,6 +202,8 @@ def _absent(profile: KernelProfile) -> Iterable[str]:
 
 
 def _shape(profile: KernelProfile) -> tuple[object, ...]:
-    """Return what launches of one kernel have in common."""
+    """Return what launches of one kernel have in common; old pages tell sizes without shapes."""
     memory = (profile.dynamic_shared, profile.static_shared)
-    return (profile.name, profile.grid, profile.block, memory, profile.registers)
+    grid = profile.grid or profile.value("launch__grid_size")
+    block = profile.block or profile.value("launch__block_size")
+    return (profile.name, grid, block, memory, profile.registers, _chip(profile.device))

@@ -7,7 +7,7 @@ have no CTA, for as long as the others worked.
 from __future__ import annotations
 
 from tailwave.figures import percent
-from tailwave.kernel_rules.cause import Cause
+from tailwave.kernel_rules.cause import Cause, count
 from tailwave.kernel_rules.view import (
     ACTIVE_MEAN,
     ACTIVE_MOST,
@@ -33,9 +33,10 @@ def find(kernel: Kernel) -> Cause | None:
         return None
     worked = min(_worked(kernel, ctas / sms) / kernel.elapsed, 1.0)
     share = (1.0 - ctas / sms) * worked
+    runs, have = "runs" if ctas == 1 else "run", "has" if sms - ctas == 1 else "have"
     claim = (
-        f"{ctas:,.0f} CTAs run on {sms:.0f} SMs, so {sms - ctas:.0f} SMs have nothing to do: at "
-        f"best {percent(share)} of the kernel, spread over all of them."
+        f"{count(ctas, 'CTA')} {runs} on {sms:.0f} SMs, so {count(sms - ctas, 'SM')} {have} "
+        f"nothing to do: at best {percent(share)} of the kernel, spread over all of them."
     )
     evidence = (
         Evidence("in the grid", ctas, "CTAs"),

@@ -71,11 +71,18 @@ def find(kernel: Kernel) -> Cause | None:
 
 
 def most(kernel: Kernel) -> float:
-    """No more than the busier of L1 and L2 was at work, nor than DRAM leaves."""
+    """No more than the busier of L1 and L2 was at work, than DRAM leaves, or than is in excess."""
     return least(
+        lambda: 1.0 - _needed(kernel),
         lambda: max(kernel.fraction(L2_BUSY), kernel.fraction(L1_BUSY)),
         lambda: kernel.room(kernel.fraction(*DRAM_BUSY)),
     )
+
+
+def _needed(kernel: Kernel) -> float:
+    """Return the part of the sectors that the same bytes need at least."""
+    touched, fewest = sectors(kernel)
+    return fewest / touched if touched > 0 else 1.0
 
 
 def _missed(kernel: Kernel, touched: float) -> float:
