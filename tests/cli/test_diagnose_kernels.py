@@ -221,6 +221,24 @@ def test_a_file_given_twice_counts_once(
     assert {kernel["launches"] for kernel in found["kernels"]} == {1}
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_two_pages_of_one_report_count_once(
+    order: tuple[int, int], profile: Path, details: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The raw page has the counters, the details page ncu's estimates: both are said, once."""
+    alone = document(capsys, profile)
+    files = (profile, details)
+    found = document(capsys, *(files[place] for place in order))
+    assert (found["source"]["kind"], found["source"]["events"]) == ("ncu-csv raw", 16)
+    assert found["notes"] == [
+        f"16 launches of {details} count once, with the counters of {profile}."
+    ]
+    assert [kernel["launches"] for kernel in found["kernels"]] == [1] * 16
+    shares = [[f["share"] for f in kernel["findings"]] for kernel in found["kernels"]]
+    assert shares == [[f["share"] for f in kernel["findings"]] for kernel in alone["kernels"]]
+    assert "ncu's UncoalescedSharedAccess" in "".join(found["kernels"][0]["findings"][0]["theirs"])
+
+
 def test_files_of_two_kinds_are_of_ncu(
     profile: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

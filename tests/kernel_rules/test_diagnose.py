@@ -135,24 +135,40 @@ def test_a_kernel_on_another_gpu_is_another() -> None:
     """Figures of two kinds of GPUs have no median; two GPUs of a kind do."""
     h200 = made().device
     assert h200 is not None
-    devices = (h200, replace(h200, index=1), replace(h200, name="", sm_count=40))
-    profiles = [replace(made(), device=device) for device in devices]
+    small = replace(h200, name="", sm_count=40)
+    profiles = [replace(made(), device=one) for one in (h200, replace(h200, index=1), small)]
     assert sorted(kernel.launches for kernel in diagnose_kernels(profiles)) == [1, 2]
-    files = [KernelProfiles(tuple(profiles), "ncu-csv raw", "x.csv")]
-    words = "The kernels ran on different GPUs (NVIDIA H200, 132 SMs: 1 kernel; CC 9.0, 40 SMs: 1"
-    [note] = (n for n in diagnose_profiles(files, "x.csv").notes if "GPUs" in n)
-    assert note.startswith(words)
-    files = [KernelProfiles(tuple(profiles[:2]), "ncu-csv raw", "x.csv")]
-    assert not [n for n in diagnose_profiles(files, "x.csv").notes if "GPUs" in n]
 
 
-def test_a_figure_that_is_not_known_is_not_zero() -> None:
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ({"sm_count": 40}, "ran on different GPUs: NVIDIA H200, 132 SMs; CC 9.0, 40 SMs."),
+        ({"compute_major": 8}, "ran on different GPUs: NVIDIA H200, 132 SMs; CC 8.0, 132 SMs."),
+        ({"sm_count": 0}, ""),
+        ({"compute_major": 0}, ""),
+        ({"index": 1}, ""),
+    ],
+)
+def test_different_gpus_are_told(other: dict[str, int], words: str) -> None:
+    """What is known of both decides: a page has no name of its GPU, an old one no SMs."""
+    h200 = made().device
+    assert h200 is not None
+    second = replace(made(grid=(8, 1, 1)), device=replace(h200, name="", **other))
+    files = [KernelProfiles((made(), second), "ncu-csv raw", "x.csv")]
+    notes = diagnose_profiles(files, "x.csv").notes
+    told = [note for note in notes if "GPU" in note]
+    assert told == ([f"The kernels {words}"] if words else [])
+
+
+@pytest.mark.parametrize("waves", [0.0, -1.0])
+def test_a_figure_that_is_not_known_is_not_zero(waves: float) -> None:
     """Where a page tells of the greatest stall alone, the others are no 0%."""
     stall = "smsp__warp_issue_stalled_long_scoreboard_per_warp_active.pct"
     profile = made()
     counters = profile.counters | {
         stall: Counter(90.0, "%", source="CPIStall"),
-        "launch__waves_per_multiprocessor": Counter(0.0),
+        "launch__waves_per_multiprocessor": Counter(waves),
     }
     stalls = {"long_scoreboard": Counter(0.9, "ratio", source=stall)}
     figures = diagnose_launches([replace(profile, counters=counters, stalls=stalls)]).figures

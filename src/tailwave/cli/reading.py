@@ -17,12 +17,12 @@ _BIG = 8 << 20
 
 def read_inputs(files: tuple[Path, ...]) -> tuple[list[Timeline], list[KernelProfiles]]:
     """Read recordings and kernel profiles, told apart by what they hold."""
-    from tailwave.readers import holds_profiles, read_profiles  # noqa: PLC0415 - as below
+    from tailwave.readers import holds_profiles, once, read_profiles  # noqa: PLC0415 - as below
 
     ours = tuple(file for file in files if holds_profiles(file))
     others = tuple(file for file in files if file not in ours)
-    once = {file.resolve(): file for file in ours}  # given twice, launches would count twice
-    return read_files(others), [read_profiles(file) for file in once.values()]
+    apart = {file.resolve(): file for file in ours}  # a file may be given twice
+    return read_files(others), once([read_profiles(file) for file in apart.values()])
 
 
 def read_files(files: tuple[Path, ...]) -> list[Timeline]:

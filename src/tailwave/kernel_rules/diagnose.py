@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import NamedTuple
 
 from tailwave.kernel_rules import KERNEL_RULES
 from tailwave.kernel_rules.bounds import bound, figures, stalls
-from tailwave.kernel_rules.cause import WORTH_SAYING, Cause, count
+from tailwave.kernel_rules.cause import WORTH_SAYING, Cause
 from tailwave.kernel_rules.theirs import against, beside, bound_of, instead
 from tailwave.kernel_rules.view import Kernel, MissingCounterError
 from tailwave.model import (
@@ -35,7 +34,10 @@ _REST = (
 
 
 def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
-    """Diagnose the kernels of some files; ``path`` is the input as the user named it."""
+    """Diagnose the kernels of some files; ``path`` is the input as the user named it.
+
+    A launch that is in two of the files counts twice: ``readers.once`` leaves it in one.
+    """
     profiles = [profile for file in files for profile in file.profiles]
     kernels = diagnose_kernels(profiles)
     devices = list(dict.fromkeys(kernel.device for kernel in kernels if kernel.device))
@@ -56,26 +58,36 @@ def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
 
 
 def _kind(files: Sequence[KernelProfiles]) -> str:
-    kinds = {file.kind for file in files}
+    kinds = {file.kind for file in files if file.profiles}
     return kinds.pop() if len(kinds) == 1 else "ncu"
 
 
 def _several_chips(kernels: Sequence[KernelDiagnosis]) -> tuple[str, ...]:
     """Say so where kernels ran on different GPUs, for the report heads with one device."""
-    counts = Counter(words for one in kernels if (words := _chip(one.device)))
-    if len(counts) < 2:  # noqa: PLR2004 - more than one
+    found: list[DeviceInfo] = []
+    for device in (kernel.device for kernel in kernels if kernel.device):
+        if all(_differ(device, other) for other in found):
+            found.append(device)
+    if len(found) < 2:  # noqa: PLR2004 - more than one
         return ()
-    listed = "; ".join(f"{chip}: {count(number, 'kernel')}" for chip, number in counts.items())
-    return (f"The kernels ran on different GPUs ({listed}).",)
+    return (f"The kernels ran on different GPUs: {'; '.join(_words(one) for one in found)}.",)
 
 
-def _chip(device: DeviceInfo | None) -> str:
-    """Name a kind of GPU, "" for an unknown one."""
-    if device is None:
-        return ""
+def _differ(one: DeviceInfo, other: DeviceInfo) -> bool:
+    """Tell two kinds of GPU apart by what is known of both; a page does not know the name."""
+    pairs = zip(_chip(one), _chip(other), strict=True)
+    return any(first and second and first != second for first, second in pairs)
+
+
+def _chip(device: DeviceInfo) -> tuple[str, int]:
+    """Return a GPU's compute capability, and its SMs; "" and 0 for what is not known."""
     capability = f"CC {device.compute_major}.{device.compute_minor}" if device.compute_major else ""
-    processors = f"{device.sm_count} SMs" if device.sm_count else ""
-    return ", ".join(filter(None, (device.name or capability, processors)))
+    return capability, device.sm_count
+
+
+def _words(device: DeviceInfo) -> str:
+    capability, sms = _chip(device)
+    return ", ".join(filter(None, (device.name or capability, f"{sms} SMs" if sms else "")))
 
 
 def _unused(kernels: Sequence[KernelDiagnosis]) -> tuple[str, ...]:
@@ -92,7 +104,8 @@ def _left_out(
     files: Sequence[KernelProfiles], kernels: Sequence[KernelDiagnosis]
 ) -> tuple[str, ...]:
     """Say how to get what a details page leaves out, where that leaves a question open."""
-    if any("details" in file.kind for file in files) and any(one.unanswered for one in kernels):
+    has_details = any(file.profiles and "details" in file.kind for file in files)
+    if has_details and any(one.unanswered for one in kernels):
         return (_REST,)
     return ()
 
@@ -204,6 +217,7 @@ def _absent(profile: KernelProfile) -> Iterable[str]:
 def _shape(profile: KernelProfile) -> tuple[object, ...]:
     """Return what launches of one kernel have in common; old pages tell sizes without shapes."""
     memory = (profile.dynamic_shared, profile.static_shared)
+    chip = _chip(profile.device) if profile.device else ()
     grid = profile.grid or profile.value("launch__grid_size")
     block = profile.block or profile.value("launch__block_size")
-    return (profile.name, grid, block, memory, profile.registers, _chip(profile.device))
+    return (profile.name, grid, block, memory, profile.registers, chip)

@@ -74,6 +74,7 @@ class KernelProfile(msgspec.Struct, frozen=True):
     context: int | None = None
     process_id: int | None = None
     process_name: str = ""
+    number: int | None = None  # that the profiler gave it, in its process
     counters: dict[str, Counter] = msgspec.field(default_factory=dict)
     stalls: dict[str, Counter] = msgspec.field(default_factory=dict)
     rules: tuple[RuleResult, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +17,8 @@ from tailwave.readers.byte_source import refused
 
 # Each has SUFFIXES, the ends of its files' names in lower case, MAGIC, what its files begin with
 # (b"" for nothing in particular), and read_timelines(path, progress). The first takes files that
-# say nothing of what they are. The last reads kernel profiles: read_profiles(path), is_ours(path).
+# say nothing of what they are. The last reads kernel profiles: read_profiles(path), is_ours(path),
+# and once(files).
 READERS: tuple[ModuleType, ...] = (kineto, nsys, recorded, ncu)
 _TRACES = READERS[:-1]
 
@@ -48,6 +49,11 @@ def read_profiles(path: Path) -> KernelProfiles:
     if _is_folder(path):
         raise UnreadableInputError(f"{path} is a folder: give a report or a page that is in it.")
     return ncu.read_profiles(path)
+
+
+def once(files: Sequence[KernelProfiles]) -> list[KernelProfiles]:
+    """Leave each launch that several files hold in the one that tells most of it, with a note."""
+    return ncu.once(files)
 
 
 def holds_profiles(path: Path) -> bool:

@@ -199,9 +199,24 @@ def test_processes_have_launches_of_their_own(tmp_path: Path) -> None:
 
 def test_two_exports_in_one_file(tmp_path: Path) -> None:
     """A header begins a new table, whose launches come after."""
-    got = read(tmp_path, raw_page(TWO) + long_page(TWO[:1]))
+    got = read(tmp_path, raw_page(TWO) + long_page([(launched(7), METRICS)]))
     assert [p.launch for p in got.profiles] == [0, 1, 2]
-    assert got.kind == "ncu-csv details and raw"
+    assert [p.number for p in got.profiles] == [*(int(launch[0]) for launch, _ in TWO), 7]
+    assert (got.kind, got.notes) == ("ncu-csv details and raw", ())
+
+
+@pytest.mark.parametrize(
+    ("again", "note"),
+    [
+        (1, "1 launch stands in the file more than once, and counts once."),
+        (2, "2 launches stand in the file more than once, and count once."),
+    ],
+)
+def test_an_export_of_the_same_launches(tmp_path: Path, again: int, note: str) -> None:
+    """Each counts once, as when a page is appended to another of the same report."""
+    got = read(tmp_path, raw_page(TWO) + long_page(TWO[:again]))
+    assert [p.launch for p in got.profiles] == [0, 1]
+    assert got.notes == (note,)
 
 
 def test_labels_of_the_details_page_are_metrics(tmp_path: Path) -> None:

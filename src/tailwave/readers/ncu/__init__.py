@@ -10,6 +10,9 @@ from pathlib import Path
 from tailwave.model import KernelProfiles
 from tailwave.readers.byte_source import refused
 from tailwave.readers.ncu import page, report
+from tailwave.readers.ncu.once import once
+
+__all__ = ["is_ours", "once", "read_profiles"]
 
 _HEAD_BYTES = 1 << 18  # the program's own output may stand before a page's header
 

@@ -10,10 +10,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tailwave.errors import UnreadableInputError
 from tailwave.model import Counter, KernelProfiles, RuleKind, RuleResult, Shape
 from tailwave.readers.byte_source import refused
 from tailwave.readers.ncu.labels import metric_name
+from tailwave.readers.ncu.once import distinct
 from tailwave.readers.ncu.profile import Launch, percentage, profile_of
 from tailwave.readers.ncu.rows import Page, Table, decoded, page_of
 from tailwave.readers.ncu.sentences import title_of, told
@@ -76,15 +79,16 @@ def read_profiles(path: Path) -> KernelProfiles:
     except OSError as error:
         raise refused(path, error) from error
     page = page_of(decoded(data))
-    launches = list(_launches(page))
-    if not launches:
+    found = distinct([[profile_of(launch, 0) for launch in table] for table in _launches(page)])
+    profiles = [profile for table in found for profile in table.profiles]
+    if not profiles:
         raise UnreadableInputError(_nothing(path, data, page))
     kinds = sorted({"details" if table.is_long else "raw" for table in page.tables if table.rows})
     return KernelProfiles(
-        profiles=tuple(profile_of(launch, order) for order, launch in enumerate(launches)),
+        profiles=tuple(replace(one, launch=order) for order, one in enumerate(profiles)),
         kind=f"ncu-csv {' and '.join(kinds)}",
         path=str(path),
-        notes=_notes(page),
+        notes=_notes(page, sum(table.left_out for table in found)),
     )
 
 
@@ -125,8 +129,12 @@ def _other(text: str) -> str | None:
     return next((words for pattern, words in _OTHERS if pattern.search(text)), None)
 
 
-def _notes(page: Page) -> tuple[str, ...]:
+def _notes(page: Page, repeated: int) -> tuple[str, ...]:
     notes = []
+    if repeated:
+        launches = "1 launch stands" if repeated == 1 else f"{repeated} launches stand"
+        once = "counts" if repeated == 1 else "count"
+        notes.append(f"{launches} in the file more than once, and {once} once.")
     if page.damaged:
         rows = f"{page.damaged} row{'s' if page.damaged > 1 else ''}"
         notes.append(f"{rows} left out: damaged.")
@@ -135,12 +143,12 @@ def _notes(page: Page) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _launches(page: Page) -> Iterator[Launch]:
-    """Yield the launches of all tables, in the order in which the file begins them."""
+def _launches(page: Page) -> Iterator[Iterator[Launch]]:
+    """Yield the launches of each table, in the order in which the file begins them."""
     tables = [table for table in page.tables if not _is_summary(table)]
     decimal = decimal_mark(text for table in tables for text in _numbers(table))
     for table in tables:
-        yield from _long(table, decimal) if table.is_long else _raw(table, decimal)
+        yield _long(table, decimal) if table.is_long else _raw(table, decimal)
 
 
 def _is_summary(table: Table) -> bool:
@@ -269,6 +277,7 @@ def _launch(named: Row) -> Launch:
         context=_integer(named.get("Context", "")),
         process_id=_integer(named.get("Process ID", "")),
         process_name=named.get("Process Name", ""),
+        number=_integer(named.get("ID", "")),
         nvtx=tuple(text for column, text in named.items() if _RANGES in column and text),
     )
 

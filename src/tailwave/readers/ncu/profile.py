@@ -39,6 +39,7 @@ class Launch(msgspec.Struct):
     context: int | None = None
     process_id: int | None = None
     process_name: str = ""
+    number: int | None = None
     rules: tuple[RuleResult, ...] = ()
     nvtx: tuple[str, ...] = ()
 
@@ -64,6 +65,7 @@ def profile_of(launch: Launch, order: int) -> KernelProfile:
         context=_known(launch.context, counters, "launch__context_id"),
         process_id=launch.process_id,
         process_name=launch.process_name,
+        number=launch.number,
         counters=counters,
         stalls=stall_shares(counters),
         rules=launch.rules,
