@@ -71,3 +71,10 @@ def test_the_least_of_bounds_that_can_be_told() -> None:
     with pytest.raises(MissingCounterError) as caught:
         least(lambda: kernel.need("x"), lambda: kernel.need("y"))
     assert caught.value.names == ("x",)
+
+
+def test_a_damaged_counter_makes_no_negative_part() -> None:
+    """Of the time in which schedulers issued, or SMs worked."""
+    counters = {"smsp__issue_active.avg.per_cycle_active": -0.5, "sm__cycles_active.avg": -9.0}
+    kernel = Kernel(made(counters))
+    assert (kernel.issuing, kernel.working) == (0.0, 0.0)

@@ -109,7 +109,7 @@ def busy_units(kernel: Kernel) -> list[tuple[str, float]]:
 def stalls(kernel: Kernel) -> tuple[Evidence, ...]:
     """Return what warps spent their latency on, the greatest share first, without issuing."""
     shares = [
-        Evidence(_STALL_WORDS.get(reason, f"for {reason}"), share.value, "ratio")
+        Evidence(_STALL_WORDS.get(reason, f"for {reason}"), min(share.value, 1.0), "ratio")
         for reason, share in kernel.profile.stalls.items()
         if isinstance(share.value, float) and share.value >= _LEAST_STALL
         if reason not in ("selected", "not_selected")
@@ -122,7 +122,8 @@ def figures(kernel: Kernel) -> tuple[Evidence, ...]:
     busy = busy_units(kernel)[:_MOST_UNITS]
     known = [Evidence(f"{name} (of its peak)", part, "ratio") for name, part in busy]
     for what, name in _COUNTS.items():
-        if value := kernel.get(name):  # 0 is what a page's rounding leaves of a small one
+        value = kernel.get(name)
+        if value is not None and value > 0:  # rounded to 0, a small one is not known
             known.append(Evidence(what, value, "count"))
     for what, name in _PERCENTS.items():
         if kernel.get(name) is not None:

@@ -136,7 +136,7 @@ class Kernel:
     @property
     def working(self) -> float:
         """The part of the kernel's time in which the average SM had a warp."""
-        return min(self.need(ACTIVE_MEAN) / self.elapsed, 1.0)
+        return min(max(self.need(ACTIVE_MEAN), 0.0) / self.elapsed, 1.0)
 
     @property
     def unevenness(self) -> float:
@@ -160,7 +160,7 @@ class Kernel:
     def issuing(self) -> float:
         """The part of a working scheduler's cycles in which it issued an instruction."""
         value = self.get(ISSUED_PERCENT)  # of the two, a details page rounds this one less
-        return min(self.need(*ISSUED) if value is None else value / 100, 1.0)
+        return min(max(self.need(*ISSUED) if value is None else value / 100, 0.0), 1.0)
 
     def stall(self, *reasons: str) -> float:
         """Return the share of a warp's latency that went to these reasons together."""

@@ -117,9 +117,9 @@ def test_parts_of_a_reason_are_no_reasons(part: str) -> None:
     assert stall_shares({SPELLINGS["samples"].format(part): number(1)}) == {}
 
 
-@pytest.mark.parametrize(("part", "total"), [(-1, 4), (1, -4)])
-def test_no_share_is_negative(part: float, total: float) -> None:
+@pytest.mark.parametrize(("part", "total"), [(-1, 4), (1, -4), (112, 100)])
+def test_a_share_is_a_part_of_the_whole(part: float, total: float) -> None:
     """Damaged figures are of nothing."""
     name = SPELLINGS["per issue"].format("barrier")
     shares = stall_shares({name: number(part), TOTALS["per issue"]: number(total)})
-    assert shares == {"barrier": Counter(None, "ratio", "negative", name)}
+    assert shares == {"barrier": Counter(None, "ratio", "no part of the total", name)}

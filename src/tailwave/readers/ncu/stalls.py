@@ -49,6 +49,7 @@ _KNOWN = (
 # Every chip since Volta counts these; with them all, the reasons add up to the whole latency.
 _WHOLE = frozenset(_KNOWN) - {"gmma", "misc"}
 _PERCENT = 100.0
+_MOST = 1.1  # a reason and the total come of passes of their own, which differ by a few percent
 
 
 def stall_shares(counters: Mapping[str, Counter]) -> dict[str, Counter]:
@@ -106,6 +107,7 @@ def _share(name: str, counter: Counter, total: float | None) -> Counter:
     if not total:
         reason = "no warp was counted" if total == 0 else "the total was not collected"
         return Counter(None, "ratio", reason, name)
-    if counter.value < 0 or total < 0:
-        return Counter(None, "ratio", "negative", name)
-    return Counter(counter.value / total, "ratio", source=name)
+    share = counter.value / total
+    if not 0 <= share <= _MOST:
+        return Counter(None, "ratio", "no part of the total", name)
+    return Counter(share, "ratio", source=name)
