@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import statistics
+
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -44,6 +48,23 @@ def test_very_many_runs_use_the_last_quantile() -> None:
     """Beyond the table the bound is a little too wide, and never too narrow."""
     many = reference("issue.barrier", *([8.0, 9.0] * 20)).figures[0]
     assert tolerance(many) > 3.09 * 0.5
+
+
+@pytest.mark.parametrize("runs", range(3, 12))
+def test_a_healthy_gpu_is_beyond_the_tolerance_once_in_a_thousand(runs: int) -> None:
+    """If runs scatter normally, the next is that much above their mean with 0.1% probability.
+
+    The distribution is Student's with one degree of freedom less than there are runs.
+    """
+    values = [8.0 + number % 3 for number in range(runs)]
+    reach = tolerance(reference("issue.barrier", *values).figures[0])
+    student = reach / (statistics.stdev(values) * math.sqrt(1 + 1 / runs))
+    freedom = runs - 1
+    at = np.linspace(0, student, 100_001)
+    density = (1 + at**2 / freedom) ** (-(freedom + 1) / 2)
+    scale = math.gamma((freedom + 1) / 2) / math.gamma(freedom / 2) / math.sqrt(freedom * math.pi)
+    below = scale * float((density[1:] + density[:-1]).sum() / 2 * at[1])
+    assert 0.5 - below == pytest.approx(0.001, rel=0.002)
 
 
 def test_no_tolerance_is_below_what_a_check_can_tell() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tailwave.model import Health
 from tailwave.verdicts import copy
+from tailwave.verdicts.figures import Figures
 from tests.measured import figure
 from tests.verdicts.links import healths, words
 
@@ -38,6 +40,14 @@ def test_the_link_is_as_wide_as_its_ends(lanes: int, expected: Health) -> None:
     """Under load the link has all the lanes that both ends have."""
     found = healths(copy, figure("copy.link_width", float(lanes), "lanes", most=16))
     assert list(found.values()) == [expected]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"most": 0}])
+def test_a_link_whose_ends_are_not_known_has_no_bound(parameters: dict[str, float]) -> None:
+    """It is as wide as it is; nothing says that it could be wider."""
+    width = replace(figure("copy.link_width", 1.0, "lanes"), parameters=parameters)
+    (link,) = [c for c in copy.criteria(Figures([width])) if c.value is not None]
+    assert (link.health, link.least) == (Health.OK, None)
 
 
 def test_what_it_means() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from tailwave.model import Basis, Criterion, Health, Measurement, Status
@@ -50,6 +51,14 @@ def test_a_breach_is_as_bad_as_the_criterion_says() -> None:
     assert within("a", across, most=10.0, unproven=unproven).health == Health.OK
 
 
+def test_what_a_criterion_keeps() -> None:
+    """The figure with its unit, both bounds, and what they rest on."""
+    held = within("x", figure("a", 5.0, "us"), least=1.0, most=10.0, basis=Basis.REFERENCE)
+    assert held == Criterion(
+        "x", Basis.REFERENCE, Health.OK, value=5.0, unit="us", least=1.0, most=10.0
+    )
+
+
 def test_a_figure_without_a_value_is_unknown_with_the_reason() -> None:
     """What could not be taken is neither healthy nor ill."""
     assert within("x", LOST, most=1.0) == Criterion(
@@ -88,3 +97,9 @@ def test_a_multiple_keeps_the_interval_in_proportion() -> None:
     multiple = times(figure("a", 2.0, "us", spread=0.5), 100, "ns")
     assert (multiple.value, *multiple.interval, multiple.unit) == (200.0, 100.0, 300.0, "ns")
     assert times(LOST, 2) == LOST
+
+
+def test_a_multiple_has_no_samples() -> None:
+    """Those that there were are of another figure."""
+    sampled = msgspec.structs.replace(figure("a", 2.0), samples=(1.9, 2.0, 2.1))
+    assert times(sampled, 10).samples == ()

@@ -23,7 +23,7 @@ def test_dispatch_is_straight_in_ctas(r_squared: float, expected: Health) -> Non
 
 
 @pytest.mark.parametrize(
-    ("share", "expected"), [(1.0, Health.OK), (15 / 17, Health.OK), (14 / 17, Health.CRITICAL)]
+    ("share", "expected"), [(1.0, Health.OK), (15 / 17, Health.OK), (0.88, Health.CRITICAL)]
 )
 def test_sms_run_equal_shares(share: float, expected: Health) -> None:
     """Of 16 equal CTAs an SM on average, an SM runs 15 at least where another runs 17."""

@@ -55,7 +55,7 @@ def test_sms_get_what_their_gpc_and_their_way_leave_them(share: float, expected:
     assert found == {"the slowest SM against the fastest, all reading": expected}
 
 
-@pytest.mark.parametrize("known", [(), SIZES, (WAYS,)])
+@pytest.mark.parametrize("known", [(), SIZES, (WAYS,), (*SIZES, figure("l2.latency_mean", 300.0))])
 def test_fairness_needs_the_die_and_its_latencies(known: tuple[Measurement, ...]) -> None:
     """Without the map or the latencies there is no bound, and so no word on it."""
     assert healths(fabric, *known, figure("fabric.fairness", 0.5, "ratio")) == {}
@@ -68,10 +68,44 @@ def test_a_loaded_read_waits_for_one_of_each_other(loaded: float, expected: Heal
     assert found == {"a read beside 14 busy SMs (in its GPC) against one alone, p99": expected}
 
 
+# What the same probe took at other parameters, before the figures that a test is about.
+OTHERS = (
+    figure("fabric.single_sm", 32.0, "B/clk", op="write"),
+    *(
+        figure(f"fabric.speedup_{name}", 1.5, "ratio", op="write", sms=2)
+        for name in ("tpc", "gpc", "chip")
+    ),
+    *(
+        msgspec.structs.replace(latency(777.0, where, aggressors, quantile), headline=headline)
+        for where, aggressors, quantile, headline in (
+            ("other_gpcs", 4, "p50", False),
+            ("other_gpcs", 116, "p99", True),
+            ("nowhere", 0, "p99", True),
+        )
+    ),
+)
+
+
+def test_a_loaded_read_is_compared_by_its_slow_runs() -> None:
+    """The p99 beside the most aggressors against the p99 alone, whatever else was measured."""
+    found = healths(
+        fabric,
+        latency(200.0, "same_gpc", 14, "p50"),
+        latency(100.0, "nowhere", 0, "p50"),
+        msgspec.structs.replace(latency(9e9, "same_gpc", 4), headline=False),
+        latency(300.0, "nowhere", 0),
+        latency(4501.0, "same_gpc", 14),
+    )
+    assert found == {
+        "a read beside 14 busy SMs (in its GPC) against one alone, p99": Health.CRITICAL
+    }
+
+
 def test_what_it_means() -> None:
     """The meaning is how far reads scale, and what others' reads cost."""
     assert words(
         fabric,
+        *OTHERS,
         figure("fabric.single_sm", 63.0, "B/clk", op="read"),
         *speedups(1.95, 7.75, 60.0),
         latency(300.0, "nowhere", 0, "p50"),

@@ -15,12 +15,20 @@ def slots(warps: int, value: float) -> Measurement:
     return figure("issue.slots", value, "1/clk", kind="dependent", warps_per_scheduler=warps)
 
 
+# What the same probe took of other work, before the figures that a test is about.
+INDEPENDENT = tuple(
+    figure(name, 1.0, "", kind="independent", warps_per_scheduler=warps)
+    for name in ("issue.slots", "issue.gap")
+    for warps in (1, 2)
+)
+
+
 @pytest.mark.parametrize(
     ("of_two", "expected"), [(0.5, Health.OK), (0.486, Health.OK), (0.484, Health.WARNING)]
 )
 def test_two_warps_issue_twice_as_much(of_two: float, expected: Health) -> None:
     """A second warp issues while the first one waits."""
-    found = healths(issue, slots(1, 0.25), slots(2, of_two))
+    found = healths(issue, *INDEPENDENT, slots(1, 0.25), slots(2, of_two))
     assert list(found.values()) == [expected]
 
 
@@ -29,6 +37,7 @@ def test_a_barrier_grows_at_most_with_its_warps(of_many: float, expected: Health
     """Four times the warps cost at most four times as much."""
     found = healths(
         issue,
+        figure("issue.barrier", 1.0, "clk", warps=16),
         figure("issue.barrier", 28.0, "clk", warps=8),
         figure("issue.barrier", of_many, "clk", warps=32),
     )
@@ -56,6 +65,10 @@ def test_what_it_means() -> None:
     """The meaning is the warps that fill an SM, and the price of a conflict."""
     assert words(
         issue,
+        *INDEPENDENT,
+        figure("issue.gap", 2.03, "clk", kind="dependent", warps_per_scheduler=2),
+        figure("issue.barrier", 28.0, "clk", warps=8),
+        figure("banks.cycles_per_way", 1.9, "clk", access="store"),
         figure("issue.gap", 4.07, "clk", kind="dependent", warps_per_scheduler=1),
         figure("issue.barrier", 77.0, "clk", warps=32),
         figure("banks.cycles_per_way", 2.0, "clk", access="load"),

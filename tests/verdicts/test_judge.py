@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import ModuleType
 
 import pytest
 
@@ -11,6 +12,7 @@ from tailwave.verdicts import VERDICTS
 from tailwave.verdicts.health import worst
 from tailwave.verdicts.judge import judge
 from tests.measured import figure, without
+from tests.verdicts.links import words
 
 NODE = figure("launch.graph_node", 0.5, "us")
 STREAM = figure("launch.back_to_back", 3.5, "us")
@@ -92,6 +94,14 @@ def test_a_link_without_figures_is_unknown_with_the_reason() -> None:
     assert launch().meaning == "Nothing was measured."
 
 
+def test_the_reason_is_the_first_that_there_is() -> None:
+    """What was measured and judges nothing has none."""
+    argument = figure("launch.per_argument", 7.0, "ns", headline=False)
+    failed = without("launch.graph_node", Status.FAILED, "The graph did not run.")
+    verdict = launch(argument, failed, without("launch.sync", Status.FAILED, "Nor did this."))
+    assert (verdict.claim, verdict.meaning) == ("not measured", "The graph did not run.")
+
+
 def test_only_links_that_were_asked_about_are_judged() -> None:
     """A link whose probes were not asked for has no verdict."""
     links = [verdict.link for verdict in judge([], None, ["banks", "copy"])]
@@ -99,8 +109,9 @@ def test_only_links_that_were_asked_about_are_judged() -> None:
 
 
 @pytest.mark.parametrize("link", VERDICTS, ids=[link.LINK for link in VERDICTS])
-def test_a_link_without_figures_has_no_words(link: object) -> None:
-    """Every link can be asked without any figure, and then condemns nothing."""
-    (verdict,) = judge([], None, [link.PROBES[0]])  # type: ignore[attr-defined]
+def test_a_link_without_figures_has_no_words(link: ModuleType) -> None:
+    """Every link can be asked without any figure, and then says and condemns nothing."""
+    assert words(link) == ("", "")
+    (verdict,) = judge([], None, [link.PROBES[0]])
     assert verdict.health == Health.UNKNOWN
     assert all(c.health == Health.UNKNOWN for c in verdict.criteria)

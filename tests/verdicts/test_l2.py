@@ -43,6 +43,7 @@ def test_what_it_means() -> None:
         figure("l2.latency_mean", 297.0, "clk"),
         figure("l2.bandwidth", 9600.0, "GB/s", mib=12),
         figure("l2.bandwidth", 3840.0, "GB/s", mib=100, headline=False),
+        figure("l2.share", 700.0, "clk", where="same_gpc"),
         figure("l2.share", 1000.0, "clk", where="other_gpc"),
     ) == (
         "latency 297 clk, in L2 9,600 GB/s, beyond 3,840 GB/s",

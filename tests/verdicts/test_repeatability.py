@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
-from tailwave.model import Health, Measurement
+from tailwave.model import Health, Measurement, Status
 from tailwave.verdicts.repeatability import repeatability
-from tests.measured import figure
+from tests.measured import figure, without
 
 
 @pytest.mark.parametrize(("spread", "expected"), [(0.029, Health.OK), (0.031, Health.WARNING)])
@@ -21,6 +22,21 @@ def test_the_widest_interval_is_held_against_what_check_promises(
     assert criterion.what == (
         "half the interval of issue.barrier against its median, the widest of the link"
     )
+    assert criterion.unit == "ratio"
+
+
+@pytest.mark.parametrize(
+    "measurement",
+    [
+        without("issue.gap", Status.FAILED, "The kernel did not run."),
+        Measurement("issue.gap", Status.OK, value=0.0, low=0.0, high=1.0, headline=True),
+    ],
+    ids=["no value", "nought"],
+)
+def test_what_has_no_relative_spread_is_left_out(measurement: Measurement) -> None:
+    """A figure that was not taken, and one of 0, of which no interval is a share."""
+    held = msgspec.structs.replace(measurement, headline=True)
+    assert repeatability([held]) == ()
 
 
 @pytest.mark.parametrize(

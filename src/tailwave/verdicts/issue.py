@@ -94,7 +94,7 @@ def _latency(figures: Figures) -> Measurement:
 def meaning(figures: Figures) -> str:
     """Say how many warps fill an SM, and what a conflict costs."""
     latency, way = _latency(figures), figures.get("banks.cycles_per_way", access="load")
-    warps = max(1, round(latency.value or 0.0))  # a loop adds a little to each instruction
+    warps = round(latency.value or 0.0)  # a loop adds a little to each instruction
     longer = f"{amount(way, _WAYS - 1)} longer"
     return sentences(
         (f"Dependent arithmetic needs {warps} warps a scheduler to fill an SM.", (latency,)),
