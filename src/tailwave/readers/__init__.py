@@ -134,7 +134,7 @@ def _listed(folder: Path) -> dict[Path, int]:
     if not sizes:
         raise UnreadableInputError(
             f"{folder} holds no recording: put traces (.json, .json.gz), exports of nsys (.sqlite) "
-            "or recordings of tailwave (.tailwave) into it."
+            "or recordings of tailwave (.tailwave) into it; files of ncu are given by their names."
         )
     return sizes
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 from pathlib import Path
 
@@ -22,8 +23,12 @@ FILES = {
     "messages": (b"==PROF== Connected to process 1\n", True),
     "trace": (b'{"traceEvents": []}', False),
     "database": (b"SQLite format 3\0", False),
-    "text": (b"ID, Kernel Name: none\n", False),
-    "empty": (b"", False),
+}
+OTHERS = {
+    "text": (b"ID, Kernel Name: none\n", "is neither a report of ncu nor a CSV page of it: give a"),
+    "empty": (b"", "is empty: give a .ncu-rep, or what"),
+    "blank": (b"\n \n", "is empty: give a .ncu-rep, or what"),
+    "compressed": (gzip.compress(PAGE.encode()), "is compressed: give what `gunzip x"),
 }
 
 
@@ -34,6 +39,22 @@ def test_the_content_says_what_a_file_is(
 ) -> None:
     """Whatever its name."""
     assert holds_profiles(write(tmp_path / name, data)) is expected
+
+
+@pytest.mark.parametrize(("data", "words"), OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize("name", ["x.ncu-rep", "X.CSV", "x.csv.gz", "x.ncu-rep.gz"])
+def test_where_the_content_says_nothing_the_name_does(
+    tmp_path: Path, data: bytes, words: str, name: str
+) -> None:
+    """So that who gives a page which did not come about is told what to give."""
+    path = write(tmp_path / name, data)
+    assert holds_profiles(path)
+    assert not holds_profiles(write(tmp_path / "x.json.gz", data))
+    with pytest.raises(UnreadableInputError) as caught:
+        read_profiles(path)
+    assert f"{path} {words.replace('x', name, 1) if '`gunzip' in words else words}" in str(
+        caught.value
+    )
 
 
 def test_a_folder_holds_recordings(tmp_path: Path) -> None:

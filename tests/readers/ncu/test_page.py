@@ -38,6 +38,7 @@ VALUES = {TIME: (1205500.0, "ns"), HITS: (82.25, "%"), STORED: (12500.0, "byte")
 WRITERS = {"long": long_page, "raw": raw_page}
 Writer = Callable[[Sequence[tuple[tuple[str, ...], Sequence[Metric]]]], str]
 each_page = pytest.mark.parametrize("page", WRITERS.values(), ids=WRITERS)
+UNITLESS = "Counters are left out whose units the file lacks: export it again."
 TWO = [(launched(0), METRICS), (launched(1, "void f<int, 2>(T1 *)"), METRICS)]
 
 
@@ -307,9 +308,37 @@ def test_the_oldest_columns(tmp_path: Path) -> None:
 def test_a_page_without_units_has_no_values(tmp_path: Path) -> None:
     """1,205.50 of nobody knows what is not taken for nanoseconds."""
     lines = raw_page(TWO).splitlines(keepends=True)
-    first, _ = read(tmp_path, lines[0] + "".join(lines[2:])).profiles
-    assert first.value(TIME) is None
-    assert first.why_missing(TIME) == "the page lacks its row of units"
+    got = read(tmp_path, lines[0] + "".join(lines[2:]))
+    assert got.profiles[0].value(TIME) is None
+    assert got.profiles[0].why_missing(TIME) == "the page lacks its row of units"
+    assert got.notes == (UNITLESS,)
+
+
+def test_a_details_page_without_its_column_of_units(tmp_path: Path) -> None:
+    """1.04 of milliseconds is not one nanosecond."""
+    header = ("ID", "Kernel Name", "Metric Name", "Metric Value")
+    got = read(tmp_path, rows([header, ("0", "k", "Duration", "1.04")]))
+    [profile] = got.profiles
+    assert profile.why_missing(TIME) == "the page lacks its column of units"
+    assert got.notes == (UNITLESS,)
+
+
+@each_page
+def test_a_time_without_a_unit_is_none(tmp_path: Path, page: Writer) -> None:
+    """Other counters have none either, but count in ones."""
+    metrics = [(TIME, "", "1.04"), ("m.sum", "", "1.04")]
+    got = read(tmp_path, page([(launched(), metrics)]))
+    [profile] = got.profiles
+    assert (profile.value(TIME), profile.why_missing(TIME)) == (None, "without a unit of time")
+    assert (profile.value("m.sum"), got.notes) == (1.04, ())
+
+
+def test_launches_without_numbers_are_told_by_their_shapes(tmp_path: Path) -> None:
+    """A page that lost its first column."""
+    launches = [launched(), (*launched()[:8], "(8, 1, 1)", *launched()[9:])]
+    table = [(*launch[1:], "Section", *metric) for launch in launches for metric in METRICS]
+    got = read(tmp_path, rows([LONG[1:], *table])).profiles
+    assert [profile.grid for profile in got] == [(1320, 2, 1), (8, 1, 1)]
 
 
 def test_a_row_that_lost_its_end_is_left_out(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ from tailwave.readers.ncu.once import once
 
 __all__ = ["is_ours", "once", "read_profiles"]
 
+# What a file is says its content. One that is empty, cut or of something else is ours by its name.
+_SUFFIXES = (".csv", ".ncu-rep", ".csv.gz", ".ncu-rep.gz")
+_TRACES = (b"{", b"[", b"SQLite format 3")
 _HEAD_BYTES = 1 << 18  # the program's own output may stand before a page's header
 
 
@@ -27,9 +30,11 @@ def read_profiles(path: Path) -> KernelProfiles:
 
 
 def is_ours(path: Path) -> bool:
-    """Tell by a file's content whether ncu wrote it."""
+    """Tell by a file's content whether ncu wrote it, by its name where that says nothing."""
     head = _head(path)
-    return report.is_report(head) or page.is_page(head)
+    if report.is_report(head) or page.is_page(head):
+        return True
+    return path.name.lower().endswith(_SUFFIXES) and not head.lstrip().startswith(_TRACES)
 
 
 def _head(path: Path) -> bytes:

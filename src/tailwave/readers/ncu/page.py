@@ -30,6 +30,7 @@ _IDENTITY = frozenset(
         *("Context", "Stream", "Block Size", "Grid Size", "Device", "CC", "Section Name"),
     )
 )
+_OF_THE_LAUNCH = _IDENTITY - {"Section Name"}
 _RANGES = ":PL_Type:"  # in the names of the columns of NVTX ranges
 # Words, lists and versions, that may look like numbers.
 _WORDS = (
@@ -68,6 +69,8 @@ _OTHERS = (
     ),
 )
 _NO_UNITS = "the page lacks its row of units"
+_NO_COLUMN = "the page lacks its column of units"
+_GZIP = b"\x1f\x8b"
 
 Row = dict[str, str]
 
@@ -108,10 +111,15 @@ def _nothing(path: Path, data: bytes, page: Page) -> str:
         return f"{path} is a summary over launches: export it again without --print-summary."
     if (other := _other(decoded(data))) is not None:
         return f"{path} is {other}: {WANTED}."
+    if data.startswith(_GZIP):
+        return f"{path} is compressed: give what `gunzip {path.name}` makes of it."
+    return f"{path} {_unlike(page)}: {WANTED}."
+
+
+def _unlike(page: Page) -> str:
     if page.tables or page.cut or "PROF" in page.messages:
-        ends = "ends before its first launch" if page.cut else "holds no kernel launch"
-        return f"{path} {ends}: {WANTED}."
-    return f"{path} is neither a report of ncu nor a CSV page of it: {WANTED}."
+        return "ends before its first launch" if page.cut else "holds no kernel launch"
+    return "is neither a report of ncu nor a CSV page of it"
 
 
 def _told(page: Page) -> str | None:
@@ -131,6 +139,11 @@ def _other(text: str) -> str | None:
 
 def _notes(page: Page, repeated: int) -> tuple[str, ...]:
     notes = []
+    tables = [table for table in page.tables if table.rows]
+    if any(
+        "Metric Unit" not in table.header if table.is_long else not table.units for table in tables
+    ):
+        notes.append("Counters are left out whose units the file lacks: export it again.")
     if repeated:
         launches = "1 launch stands" if repeated == 1 else f"{repeated} launches stand"
         once = "counts" if repeated == 1 else "count"
@@ -195,10 +208,10 @@ def _raw(table: Table, decimal: str) -> Iterator[Launch]:
 
 
 def _long(table: Table, decimal: str) -> Iterator[Launch]:
-    launches: dict[tuple[str, str, str], Launch] = {}
+    launches: dict[tuple[str, ...], Launch] = {}
     for row in table.rows:
         named = _named(table, row)
-        key = (named.get("Process ID", ""), named.get("ID", ""), named.get("Kernel Name", ""))
+        key = tuple(text for name, text in named.items() if name in _OF_THE_LAUNCH)
         if key not in launches:
             launches[key] = _launch(named)
         launch = launches[key]
@@ -213,7 +226,12 @@ def _long(table: Table, decimal: str) -> Iterator[Launch]:
 
 
 def _add_metric(launch: Launch, label: str, named: Row, decimal: str) -> None:
-    counter = _counter(label, named.get("Metric Value", ""), named.get("Metric Unit", ""), decimal)
+    unit = named.get("Metric Unit")
+    counter = (
+        Counter(None, "", _NO_COLUMN)
+        if unit is None
+        else _counter(label, named.get("Metric Value", ""), unit, decimal)
+    )
     name = metric_name(label, counter.unit)
     if name != label:
         counter = Counter(counter.value, counter.unit, counter.reason, source=label)

@@ -16,6 +16,7 @@ _DEVICE_SMS = "device__attribute_multiprocessor_count"
 _GREEN = "launch__uses_green_context"
 # Summed over SMs and averaged over them: their quotient is the number of SMs.
 _PER_SM = ("sm__cycles_elapsed", "sm__cycles_active", "sm__inst_executed", "sm__warps_active")
+_TIME = "gpu__time_duration."
 _ELAPSED = "sm__cycles_elapsed.avg"
 _DEVICE = {
     "warp_size": "device__attribute_warp_size",
@@ -46,7 +47,7 @@ class Launch(msgspec.Struct):
 
 def profile_of(launch: Launch, order: int) -> KernelProfile:
     """Make the profile of the launch that is number ``order`` of its file."""
-    counters = dict(launch.counters)
+    counters = {name: _timed(name, counter) for name, counter in launch.counters.items()}
     if (sms := _sm_count(counters)) is not None:
         counters[SM_COUNT] = sms
     if (elapsed := _elapsed(counters)) is not None:
@@ -76,6 +77,13 @@ def profile_of(launch: Launch, order: int) -> KernelProfile:
 def percentage(estimate: float | None) -> float | None:
     """Return an estimate of a share in percent; None for what is no share of anything."""
     return estimate if estimate is not None and 0 <= estimate <= 100 else None  # noqa: PLR2004
+
+
+def _timed(name: str, counter: Counter) -> Counter:
+    """Return a counter; a time without a unit of time is none, for it may be of any."""
+    if name.startswith(_TIME) and counter.unit != "ns" and isinstance(counter.value, float):
+        return Counter(None, counter.unit, "without a unit of time")
+    return counter
 
 
 def _number(counters: Mapping[str, Counter], name: str) -> float | None:
