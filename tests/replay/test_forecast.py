@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import msgspec
 import pytest
 
@@ -11,7 +14,7 @@ from tailwave.replay.forecast import GPU_SPREAD, IDENTITY_TOLERANCE, Forecast
 from tailwave.replay.host_changes import cuda_graph, host_speed, no_sync
 from tailwave.replay.program import Program
 from tailwave.timeline.case import Case
-from tests.builders import Trace, kernel, steps
+from tests.builders import DTOD, PINNED_HTOD, Trace, Work, copy, kernel, steps
 from tests.replay.programs import forecast_of
 
 
@@ -52,10 +55,18 @@ def test_the_range_holds_the_step_now() -> None:
     assert HOST_BOUND.low_us < HOST_BOUND.now_us < HOST_BOUND.high_us
 
 
+def test_kernels_too_take_longer_or_shorter() -> None:
+    """A step that the GPU alone decides on has a range of 5% either way."""
+    assert GPU_BOUND.low_us == pytest.approx(GPU_BOUND.now_us * (1 - GPU_SPREAD))
+    assert GPU_BOUND.high_us == pytest.approx(GPU_BOUND.now_us * (1 + GPU_SPREAD))
+
+
 def test_a_recording_that_replays_is_sound() -> None:
     """An identity run that misses no step by more than the tolerance makes a sound forecast."""
     assert HOST_BOUND.identity_error == 0.0
     assert HOST_BOUND.sound
+    just = msgspec.structs.replace(HOST_BOUND, identity_error=IDENTITY_TOLERANCE)
+    assert just.sound
     doubtful = msgspec.structs.replace(HOST_BOUND, identity_error=IDENTITY_TOLERANCE + 0.01)
     assert not doubtful.sound
 
@@ -91,18 +102,53 @@ def test_the_order_of_changes_matters() -> None:
     assert graphs == [3, 6]
 
 
-def test_streams_overlap_no_more_than_they_did() -> None:
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("begin", "needed"),
+    [(205, 200.0), (55, 150.0)],
+    ids=["took turns", "overlapped by half"],
+)
+@pytest.mark.parametrize(
+    "second", [partial(kernel, "b"), partial(copy, DTOD)], ids=["kernel", "copy within the GPU"]
+)
+def test_streams_overlap_no_more_than_they_did(
+    count: int, begin: float, needed: float, second: Callable[..., Work]
+) -> None:
     """Two streams that took turns while recorded do not run at once in a changed run.
 
-    Which of their kernels depend on each other is known only where it was binding: on an endlessly
-    fast host a step needs the time of both kernels.
+    Which of their work depends on each other is known only where it was binding: on an endlessly
+    fast host a step needs the time of both, less what they overlapped by.
     """
 
     def body(trace: Trace) -> None:
         trace.launch(0, 4, kernel("a", 5, 105, stream=7))
-        trace.launch(200, 204, kernel("b", 205, 305, stream=8))
+        trace.launch(begin - 5, begin - 1, second(begin, begin + 100, stream=8))
+
+    cast = forecast_of(steps(count, 400, body, Trace()))
+    assert cast.after(host_speed(1e9)).step_us == pytest.approx(needed)
+
+
+def test_a_copy_across_the_link_keeps_no_gpu_busy() -> None:
+    """It may run beside whatever the GPU computes, though it did not while recorded."""
+
+    def body(trace: Trace) -> None:
+        trace.launch(0, 4, kernel("a", 5, 105, stream=7))
+        moved = copy(PINNED_HTOD, 205, 305, stream=8, size=4)
+        trace.launch(200, 204, moved, call="cudaMemcpyAsync")
 
     cast = forecast_of(steps(3, 400, body, Trace()))
+    assert cast.after(host_speed(1e9)).step_us == pytest.approx(100.0, abs=1)
+
+
+def test_a_step_without_work_needs_no_time_of_the_gpu() -> None:
+    """And the others what they need."""
+    trace = Trace()
+    for number in range(3):
+        trace.at(400 * number).step(0, 400, number)
+        if number != 1:
+            trace.launch(0, 4, kernel("a", 5, 105, stream=7))
+            trace.launch(200, 204, kernel("b", 205, 305, stream=8))
+    cast = forecast_of(trace.build())
     assert cast.after(host_speed(1e9)).step_us == pytest.approx(200.0)
 
 
@@ -130,6 +176,19 @@ def test_an_unknown_cost_is_said_where_the_host_matters(kind: str, recorder: str
         f"step may take as little as {cast.low_us:.0f} us."
     )
     assert cast.low_us == pytest.approx(60.0, abs=2.0)
+
+
+def test_an_unknown_cost_of_long_steps_is_said_in_milliseconds() -> None:
+    """As every other time of a step."""
+
+    def body(trace: Trace) -> None:
+        for start in (0, 2_000):
+            trace.op("aten::mm", start, start + 2_000)
+            trace.launch(start + 1_990, start + 1_994, kernel("gemm", start + 1_999, start + 2_000))
+
+    cast = forecast_of(msgspec.structs.replace(steps(3, 4_000, body, Trace()), kind="nsys"))
+    assert cast.low_us == pytest.approx(2_400.0, abs=4.0)
+    assert cast.unknown_cost.endswith("without it a step may take as little as 2.40 ms.")
 
 
 def test_an_unknown_cost_that_cannot_matter_is_not_said() -> None:

@@ -242,16 +242,19 @@ def test_rows_can_be_left_out() -> None:
 
 
 def test_rows_left_out_renumber_those_that_stay() -> None:
-    """Dependencies and waits follow the rows that they name."""
+    """Dependencies and waits follow the rows that they name, the first included."""
     whole = program(
         Row(10),
         Row(20),
         Row(30, stream=1, dep=1),
-        actions=(begin(0), Action(issues=3, waits=((2, 4),)), begin(1)),
+        Row(40, stream=2, dep=0),
+        actions=(begin(0), Action(issues=4, waits=((2, 4),)), begin(1)),
     )
-    left = replace_rows(whole, np.array([False, True, True]))
-    assert left.dep.tolist() == [-1, 0]
+    left = replace_rows(whole, np.array([False, True, True, True]))
+    assert left.dep.tolist() == [-1, 0, -1]
     assert left.target_row.tolist() == [1]
+    kept = replace_rows(whole, np.array([True, False, True, True]))
+    assert kept.dep.tolist() == [-1, -1, 0]
 
 
 def test_programs_are_the_same_when_every_column_is() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
+from tailwave.replay.change import Changed
 from tailwave.replay.forecast import Forecast
+from tailwave.replay.program import Program
 from tailwave.replay.whatif import (
     WHATIFS,
     WhatIf,
@@ -17,6 +20,7 @@ from tailwave.replay.whatif import (
     in_order,
     sm_count_is,
 )
+from tailwave.timeline.case import Case
 from tests.builders import Trace, kernel, steps
 from tests.replay.programs import forecast_of
 
@@ -81,6 +85,16 @@ def test_an_answer_says_what_was_asked_and_what_it_brings() -> None:
     assert found.recoverable_us == found.step_us_now - found.step_us_after
 
 
+def test_an_answer_keeps_what_the_change_assumed() -> None:
+    """What a change has to say of its assumptions is part of the answer."""
+
+    def change(case: Case, program: Program) -> Changed:
+        del case
+        return Changed(program, ("It assumes much.",))
+
+    assert answer(WAITING, [WhatIf("x", "what if", change)]).notes == ("It assumes much.",)
+
+
 def test_each_alone_is_ranked_by_what_it_brings() -> None:
     """Every what-if is answered once, the most helpful first."""
     found = each_alone(WAITING)
@@ -98,6 +112,19 @@ def test_the_best_combination_finds_pairs() -> None:
     # Eight kernels of 5 us follow each other by 140 ns and the most of a share, 320 ns.
     assert best.step_us_after == pytest.approx(8 * (5 + 0.46))
     assert best.step_us_after < 0.5 * min(alone["no-sync"], alone["cuda-graph"])
+
+
+def test_what_makes_a_step_longer_is_passed_over() -> None:
+    """The best of the rest is still found."""
+    alone = [
+        msgspec.structs.replace(item, step_us_after=2 * item.step_us_now)
+        if item.names == ("grid",)
+        else item
+        for item in each_alone(WAITING)
+    ]
+    best = best_combination(WAITING, alone)
+    assert best is not None
+    assert best.names == ("no-sync", "cuda-graph")
 
 
 def test_a_combination_holds_only_what_it_needs() -> None:

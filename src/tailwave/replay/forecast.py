@@ -24,6 +24,8 @@ IDENTITY_TOLERANCE = 0.05
 # Kernels themselves take longer or shorter from run to run (clocks, memory): the least range given.
 GPU_SPREAD = 0.05
 _US_PER_MS = 1_000
+# Copies that leave the GPU free meanwhile; one within it keeps its memory busy.
+_OVER_LINK = ("HtoD", "DtoH")
 
 
 class Outlook(msgspec.Struct, frozen=True):
@@ -90,7 +92,8 @@ class Forecast(msgspec.Struct, frozen=True):
     def _busy(self, program: Program) -> float:
         """Time (us) that the work of a step keeps the GPU busy, overlapping as recorded."""
         gpu = self.case.timeline.gpu
-        crosses = np.array([direction(name) != "" for name in self.case.timeline.names], dtype=bool)
+        names = self.case.timeline.names
+        crosses = np.array([direction(name) in _OVER_LINK for name in names], dtype=bool)
         counted = program.counts & (program.row_step >= 0)
         counted &= ~((gpu.kind[program.row] == GpuKind.MEMCPY) & crosses[gpu.name[program.row]])
         rows, step = program.row[counted], program.row_step[counted]
