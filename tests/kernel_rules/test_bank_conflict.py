@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tailwave.kernel_rules import bank_conflict
 from tailwave.kernel_rules.view import Kernel
@@ -20,6 +21,21 @@ def test_cycles_lost_are_the_excess_of_each_sm() -> None:
     assert evidence(cause, "conflicts per wavefront") == pytest.approx(0.8)
     assert evidence(cause, "lost on each SM") == 0.4 * ELAPSED
     assert "5 times the wavefronts" in cause.claim
+
+
+@pytest.mark.parametrize(
+    ("capability", "cycles"), [((7, 0), 1), ((7, 5), 2), ((8, 0), 1), ((8, 6), 1), ((0, 0), 1)]
+)
+def test_turing_takes_two_cycles_a_wavefront(capability: tuple[int, int], cycles: int) -> None:
+    """20,000 in excess on each SM."""
+    profile = made({ACTUAL: 132 * 30_000.0, IDEAL: 132 * 10_000.0})
+    assert profile.device is not None
+    major, minor = capability
+    device = replace(profile.device, compute_major=major, compute_minor=minor)
+    cause = found(bank_conflict, replace(profile, device=device))
+    assert cause.share == pytest.approx(0.2 * cycles)
+    assert evidence(cause, "lost on each SM") == 20_000 * cycles
+    assert found(bank_conflict, replace(profile, device=None)).share == pytest.approx(0.2)
 
 
 def test_the_hardwares_counters_do_as_well() -> None:

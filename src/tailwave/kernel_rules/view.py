@@ -102,6 +102,12 @@ class Kernel:
         return float(device.sm_count)
 
     @property
+    def capability(self) -> tuple[int, int]:
+        """The chip's compute capability; (0, 0) if unknown."""
+        device = self.profile.device
+        return (device.compute_major, device.compute_minor) if device else (0, 0)
+
+    @property
     def ctas(self) -> float:
         """CTAs in the grid."""
         if self.profile.grid is not None:
