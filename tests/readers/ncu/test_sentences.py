@@ -157,3 +157,30 @@ def test_sms_that_a_small_grid_is_compared_with(name: str, sms: str, *, is_told:
     )
     counter = Counter(108.0, "SM", source="LaunchConfiguration")
     assert told([rule(name, message)], {}) == ({"launch__sm_count": counter} if is_told else {})
+
+
+@pytest.mark.parametrize(
+    ("words", "lanes"),
+    [
+        (
+            "31.8 threads being active per cycle. This is further reduced to 21.2 threads",
+            [31.8, 21.2],
+        ),
+        ("8.0 threads being active per cycle.", [8.0]),
+        ("48.0 threads being active per cycle.", []),
+        ("0.0 threads being active per cycle.", []),
+        ("3.1.8 threads being active per cycle.", []),
+    ],
+)
+def test_active_lanes(words: str, lanes: list[float]) -> None:
+    """Most of the estimate may be of what predicates mask, which the sentence tells apart."""
+    message = f"This workload achieves an average of {words} per warp due to predication."
+    names = (
+        "smsp__thread_inst_executed_per_inst_executed.ratio",
+        "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
+    )
+    assert told([rule("ThreadDivergence", message)], {}) == {
+        name: Counter(value, source="ThreadDivergence")
+        for name, value in zip(names, lanes, strict=False)
+    }
+    assert told([rule("Other", message)], {}) == {}

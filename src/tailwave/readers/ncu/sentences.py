@@ -38,6 +38,16 @@ _LAUNCH_WORDS = {
 _FEWER_CTAS = re.compile(r"which is less than the GPU's ([0-9]{1,4})\s+multiprocessors")
 _SMS = "launch__sm_count"  # details pages before ncu 2023.3 do not show it
 
+_LANES = re.compile(
+    r"an average of ([0-9]{1,2}\.[0-9]) threads being active per cycle"
+    r"(?:\. This is further reduced to ([0-9]{1,2}\.[0-9]) threads per warp)?"
+)
+_LANES_COUNTERS = (
+    "smsp__thread_inst_executed_per_inst_executed.ratio",
+    "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
+)
+_WARP = 32  # threads
+
 _UNEVEN = re.compile(r"One or more ([\w ]+?) have a much (?:higher|lower) number of active cycles")
 _MOST_ABOVE = re.compile(rf"Maximum instance value is {_PERCENT} above the average")
 _ACTIVE_MEAN, _ACTIVE_MOST = "sm__cycles_active.avg", "sm__cycles_active.max"
@@ -71,6 +81,7 @@ def told(rules: Iterable[RuleResult], counters: Mapping[str, Counter]) -> dict[s
         found.update(_excess(rule))
         found.update(_stalled(rule))
         found.update(_sms(rule))
+        found.update(_lanes(rule))
         found.update(_busiest(rule, counters))
     return found
 
@@ -102,6 +113,16 @@ def _sms(rule: RuleResult) -> Iterator[tuple[str, Counter]]:
     told_of = _FEWER_CTAS.search(rule.message)
     if rule.name == "LaunchConfiguration" and told_of and int(told_of[1]):
         yield _SMS, Counter(float(told_of[1]), "SM", source=rule.name)
+
+
+def _lanes(rule: RuleResult) -> Iterator[tuple[str, Counter]]:
+    """Yield the lanes that run an instruction, and those of them that no predicate masks."""
+    printed = _LANES.search(rule.message)
+    if rule.name != "ThreadDivergence" or printed is None:
+        return
+    for name, lanes in zip(_LANES_COUNTERS, printed.groups(), strict=True):
+        if lanes and 0 < float(lanes) <= _WARP:
+            yield name, Counter(float(lanes), source=rule.name)
 
 
 def _busiest(rule: RuleResult, counters: Mapping[str, Counter]) -> Iterator[tuple[str, Counter]]:
