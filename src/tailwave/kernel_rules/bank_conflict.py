@@ -40,8 +40,8 @@ THEIRS = (("UncoalescedSharedAccess", ""), ("SharedMemoryConflicts", ""))
 TRUSTED = (("UncoalescedSharedAccess", "uncoalesced shared accesses"),)
 DIFFERS = "tailwave counts cycles of the SMs' data stage, ncu wavefronts"
 # Compute capability -> cycles of the data stage for a wavefront; 1 on all others. Published figures
-# of a T4 show a reduction with 5,505,024 wavefronts in excess on each SM, and one without any: 96.36%
-# of 38,959,465 cycles and 87.37% of 30,369,710 are 2.00 busy cycles of the L1 apart for each.
+# of a T4 show a reduction with 5,505,024 wavefronts in excess on each SM, and one without. Busy
+# for 96.36% of 38,959,465 cycles and 87.37% of 30,369,710, the L1s differ by 2.00 cycles for each.
 _CYCLES = {(7, 5): 2}
 _OPERATIONS = ("_op_ld", "_op_st", "_op_atom")
 
