@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from tailwave import __version__
 from tailwave.cli import COMMANDS, group, run
-from tailwave.errors import SOFTWARE, UNAVAILABLE, USAGE, UnavailableError
+from tailwave.errors import SOFTWARE, UNAVAILABLE, UNREADABLE, USAGE, UnavailableError
 
 TRACE = Path(__file__).parents[1] / "data/traces/decode_small.eager.json.gz"
 INTERRUPTED = 130
@@ -40,6 +41,28 @@ def test_words_that_are_off_are_a_usage_error(
     out, err = capsys.readouterr()
     assert out == ""
     assert "Usage: tailwave" in err
+
+
+@pytest.mark.parametrize("command", ["diagnose", "whatif", "show"])
+def test_a_file_that_may_not_be_read_is_unreadable(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The words of the call are right, so it is no usage error; reading the file tells."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    path = tmp_path / "x.json"
+    path.write_text("{}", "utf-8")
+    monkeypatch.setattr(os, "access", lambda *_, **__: False)
+    monkeypatch.setattr(Path, "open", refuse)
+    assert run([command, str(path)]) == UNREADABLE
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "Permission denied" in err
 
 
 def test_an_unknown_severity_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,8 +8,8 @@ import click
 
 
 @click.command()
-@click.argument("first", type=click.Path(path_type=Path), metavar="A")
-@click.argument("second", type=click.Path(path_type=Path), metavar="B")
+@click.argument("first", type=click.Path(path_type=Path, readable=False), metavar="A")
+@click.argument("second", type=click.Path(path_type=Path, readable=False), metavar="B")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1).")
 def command(first: Path, second: Path, *, as_json: bool) -> None:
     """Compare two saved sessions: what differs beyond the intervals, worst first.

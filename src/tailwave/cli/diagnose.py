@@ -19,7 +19,11 @@ _SEVERITIES = ("info", "minor", "major", "critical")
 
 @click.command()
 @click.argument(
-    "files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE..."
+    "files",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, readable=False),
+    metavar="FILE...",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1).")
 @click.option(

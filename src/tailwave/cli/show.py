@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path), metavar="SESSION")
+@click.argument("file", type=click.Path(path_type=Path, readable=False), metavar="SESSION")
 @click.option("--judge", is_flag=True, help="Judge the figures anew, by the reference of now.")
 @click.option("--figures", is_flag=True, help="Also list every figure that was measured.")
 @click.option("--maps", is_flag=True, help="Also draw the die map and the latency matrix.")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.argument("script", type=click.Path(path_type=Path), metavar="SCRIPT.py")
+@click.argument("script", type=click.Path(path_type=Path, readable=False), metavar="SCRIPT.py")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
 @trial_options
 def command(script: Path, arguments: tuple[str, ...], *, options: Options) -> int:

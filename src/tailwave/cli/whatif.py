@@ -60,7 +60,7 @@ def _a_number(
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, readable=False))
 @_with_options
 @click.option(
     "--sm-count",
