@@ -255,6 +255,9 @@ def profiled(folder: Path, source: str, **wanted: float) -> Ran:
     return run(folder, source, profile={**plan, "after_seconds": 60.0, "seconds": 0.0, **wanted})
 
 
+STEPS_OF_TWO = ["+ProfilerStep#0", "-ProfilerStep#0", "+ProfilerStep#1", "-ProfilerStep#1"]
+
+
 def test_steps_are_profiled_after_some_marks(tmp_path: Path) -> None:
     """Two steps, annotated as torch annotates its own, after the second mark; then no more."""
     source = "import tailwave, torch\nfor _ in range(9): tailwave.step()\n"
@@ -263,10 +266,7 @@ def test_steps_are_profiled_after_some_marks(tmp_path: Path) -> None:
     assert report["profile"] == {"trace": path, "steps": 2, "why_not": ""}
     assert json.loads(Path(path).read_text("utf-8")) == [
         "start",
-        "+ProfilerStep#0",
-        "-ProfilerStep#0",
-        "+ProfilerStep#1",
-        "-ProfilerStep#1",
+        *STEPS_OF_TWO,
         "stop",
     ]
 
@@ -282,6 +282,23 @@ def test_a_profile_is_ended_with_the_program(tmp_path: Path) -> None:
     source = "import tailwave, torch\nfor _ in range(3): tailwave.step()\n"
     report = profiled(tmp_path, source).report
     assert (report["profile"]["steps"], report["profile"]["why_not"]) == (1, "")
+    events = json.loads((tmp_path / "trace.json").read_text("utf-8"))
+    assert events == ["start", *STEPS_OF_TWO, "stop"]
+
+
+def test_a_program_with_marks_is_not_recorded_by_time(tmp_path: Path) -> None:
+    """Its first mark came before the time for that: it waits for its steps."""
+    source = (
+        "import tailwave, threading, torch\n"
+        "torch.cuda.init()\n"
+        "tailwave.step()\n"
+        "[t.join() for t in threading.enumerate() if isinstance(t, threading.Timer)]\n"
+        "sum(range(10_000))\n"
+        "print(torch.profiler.events)\n"
+    )
+    ran = profiled(tmp_path, source, after_steps=9, after_seconds=0.5)
+    assert ran.out == "[]\n"
+    assert ran.report["profile"]["why_not"] == "the program ended before the recording was due"
 
 
 def test_a_program_without_marks_is_profiled_after_some_seconds(tmp_path: Path) -> None:
@@ -296,9 +313,6 @@ def test_a_program_without_marks_is_profiled_after_some_seconds(tmp_path: Path) 
     report = profiled(tmp_path, source, after_seconds=0.01, seconds=0.01).report
     assert report["profile"]["why_not"] == ""
     assert json.loads((tmp_path / "trace.json").read_text("utf-8")) == ["MainThread", "stop"]
-
-
-STEPS_OF_TWO = ["+ProfilerStep#0", "-ProfilerStep#0", "+ProfilerStep#1", "-ProfilerStep#1"]
 
 
 @pytest.mark.parametrize(

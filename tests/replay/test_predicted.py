@@ -58,6 +58,30 @@ def test_an_unchanged_run_is_the_recording_without_operators() -> None:
             assert found == getattr(original.gpu, column).tolist(), column
     kept = np.isin(original.host.kind, (HostKind.RUNTIME, HostKind.ANNOTATION))
     assert sorted(timeline.host.start.tolist()) == sorted(original.host.start[kept].tolist())
+    assert timeline.threads == original.threads
+    assert (timeline.recorded_from, timeline.recorded_to) == (0, 300_000)
+
+
+def test_a_prediction_lasts_until_the_gpu_is_done() -> None:
+    """Where the host does not wait for the last kernel, that is later than the last step's end."""
+
+    def body(trace: Trace) -> None:
+        trace.launch(0, 4, kernel("gemm", 60, 160))
+
+    cast = forecast_of(steps(3, 100, body, Trace()))
+    timeline, _ = _predicted(msgspec.structs.replace(cast, likely=cast.recorded))
+    assert (timeline.recorded_from, timeline.recorded_to) == (0, 360_000)
+    # Each launch begins with its step, which encloses it and so comes first.
+    kinds = [HostKind(kind) for kind in timeline.host.kind]
+    assert kinds == [HostKind.ANNOTATION, HostKind.RUNTIME] * 3
+
+
+def test_calls_without_length_still_launch() -> None:
+    """On an endlessly fast host a call takes no time, and issues its work nonetheless."""
+    timeline, _ = _predicted(CAST, host_speed(1e9))
+    launches = timeline.host.correlation[timeline.gpu.launch]
+    assert (timeline.gpu.launch >= 0).all()
+    assert launches.tolist() == timeline.gpu.correlation.tolist()
 
 
 def test_rows_know_the_call_that_launches_them() -> None:
@@ -91,11 +115,12 @@ def test_streams_that_a_change_added_have_numbers_of_their_own(tmp_path: Path) -
         moved = copy(PAGEABLE_HTOD, 20, 800, size=5_500_000)
         trace.launch(10, 810, moved, call="cudaMemcpyAsync")
         trace.launch(820, 824, kernel("gemm", 829, 1_229))
+        trace.launch(830, 834, kernel("norm", 839, 1_229, stream=9))
 
     timeline, result = _predicted(forecast_of(steps(3, 1_300, body, Trace())), async_copy)
     copies = timeline.gpu.kind == GpuKind.MEMCPY
-    assert set(timeline.gpu.stream[copies].tolist()) == {8}
-    assert set(timeline.gpu.stream[~copies].tolist()) == {7}
+    assert set(timeline.gpu.stream[copies].tolist()) == {10}
+    assert set(timeline.gpu.stream[~copies].tolist()) == {7, 9}
     again = case_of(_read_back(timeline, tmp_path))
     assert again.steps.duration.tolist() == pytest.approx(result.step.tolist(), abs=2)
 

@@ -157,6 +157,14 @@ def test_without_joins_a_late_row_was_held_by_the_other_stream() -> None:
     assert run(compiled).start.tolist() == [20_000, 202_000, 50_000]
 
 
+def test_rows_without_length_at_one_moment_do_not_wait_for_each_other() -> None:
+    """What ended when it began is waited for by what comes after it alone."""
+    rows = (kernel("a", 18, 18, stream=8), kernel("b", 18, 18, stream=7))
+    trace = Trace().step(0, 100).launch(1, 2, kernel("first", 1, 2, stream=9))
+    timeline = trace.launch(2, 3, *rows).build()
+    assert run(program_of(case_of(timeline))).start.tolist() == [1_000, 18_000, 18_000]
+
+
 def test_work_launched_before_the_recording_comes_first() -> None:
     """Rows whose launch is not recorded are in their streams from the start."""
     timeline = (

@@ -65,6 +65,45 @@ def test_the_data_loader_is_named() -> None:
     assert "enumerate(DataLoader)" in finding.claim
 
 
+@pytest.mark.parametrize(("low", "high"), [(0, 700), (50, 800)])
+def test_an_operator_at_either_end_of_the_loader_is_named_with_it(low: float, high: float) -> None:
+    """It begins with the loader's mark, or ends with it."""
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+    def body(trace: Trace) -> None:
+        trace.annotation(loader, 0, 800).op("aten::cat", low, high)
+        issue(trace, 800)
+
+    claim = found(host_starved, steps(4, 1000, body)).claim
+    assert f"aten::cat in {loader}, {high - low} us" in claim
+
+
+def test_the_longest_pauses_say_after_which_line_they_came() -> None:
+    """Of three, wherever in the step they are."""
+
+    def body(trace: Trace) -> None:
+        at = 0.0
+        for line, pause_us in enumerate((600, 1500, 900, 1200), start=1):
+            trace.frame(f"train.py({line}): f", at, at + 50)
+            issue(trace, at)
+            at += 50 + pause_us
+
+    evidence_of = found(host_starved, steps(4, 4_400, body)).evidence
+    lines = [item.what for item in evidence_of if item.what.startswith("last call")]
+    assert lines == [f"last call before it from train.py({line}): f" for line in (2, 3, 4)]
+
+
+def test_a_mark_of_the_step_explains_no_pause() -> None:
+    """What explains it is the frame around the step."""
+
+    def body(trace: Trace) -> None:
+        trace.launch(0, 4, kernel("k", 9, 20))
+        issue(trace, 800)
+
+    trace = Trace().frame("train.py(7): epoch", -1, 3_600)
+    assert "train.py(7): epoch" in found(host_starved, steps(4, 900, body, trace)).claim
+
+
 def test_an_operator_of_the_loader_is_named_with_it() -> None:
     """What collates a batch takes the time, and the loader is what it belongs to."""
     loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"

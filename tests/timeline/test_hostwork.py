@@ -81,6 +81,9 @@ def test_what_prepares_a_wait_belongs_to_it() -> None:
         ([("aten::stack", 104, 300), ("aten::cat", 106, 298)], 306),
         ([("aten::cat", 104, 300), ("aten::select", 301, 303)], 301),
         ([("aten::cat", 104, 295), ("aten::stack", 96, 304)], 306),
+        ([("aten::stack", 104, 300), ("aten::select", 290, 292)], 300),  # within the long one
+        ([("aten::stack", 104, 306), ("aten::select", 290, 292)], 306),
+        ([("aten::cat", 104, 204)], 104),  # no longer than what issuing takes
     ],
 )
 def test_what_made_a_batch_is_no_part_of_copying_it(
@@ -96,6 +99,49 @@ def test_what_made_a_batch_is_no_part_of_copying_it(
         stretch for stretch in lost(launches(trace, 620).build()) if stretch[2] == Activity.COPY
     ]
     assert found == [(since, 600, Activity.COPY)]
+
+
+def test_few_operators_prepare_a_wait() -> None:
+    """Sixteen: what came before them was for the sake of something else."""
+    trace = launches(Trace().step(0, 400), 0)
+    for number in range(20):
+        trace.op("aten::view", 110 + number, 110.5 + number)
+    trace.op("aten::item", 130, 230).call("cudaStreamSynchronize", 141, 225)
+    assert lost(launches(trace, 240, 6).build()) == [(114, 230, Activity.SYNC)]
+
+
+def test_an_operator_that_issued_prepares_no_wait() -> None:
+    """It began before its launch did: what follows it may prepare the wait."""
+    trace = launches(Trace().step(0, 300), 0).op("aten::mm", 100, 107)
+    trace.launch(101, 105, kernel("gemm", 110, 115)).op("aten::select", 107, 109)
+    trace.op("aten::item", 110, 230).call("cudaStreamSynchronize", 121, 225)
+    assert lost(launches(trace, 240, 6).build()) == [(107, 230, Activity.SYNC)]
+
+
+def test_an_operator_that_computes_after_it_waited_is_no_wait() -> None:
+    """Nor does it prepare the call that it encloses."""
+    trace = launches(Trace().step(0, 500), 0).op("aten::nonzero", 110, 330)
+    trace.call("cudaStreamSynchronize", 121, 225).launch(230, 235, kernel("count", 240, 245))
+    assert lost(launches(trace, 340, 6).build()) == [(121, 225, Activity.SYNC)]
+
+
+def test_an_operator_of_another_thread_prepares_no_wait() -> None:
+    """A backward pass runs in a thread of its own while the main one waits for it."""
+    trace = launches(Trace().step(0, 400), 0)
+    trace.thread("backward").op("aten::view", 104, 106).thread("main").op("aten::item", 110, 230)
+    trace.call("cudaStreamSynchronize", 121, 225)
+    trace = launches(trace.thread("backward"), 240, 6).thread("main")
+    assert lost(trace.build()) == [(110, 230, Activity.SYNC)]
+
+
+@pytest.mark.parametrize("since", [612, 806])
+def test_a_copy_is_not_prepared_before_a_long_pause(since: float) -> None:
+    """Nor before one of just half a millisecond."""
+    trace = launches(Trace().step(0, 1300), 0).op("aten::view", 110, 112)
+    trace.op("aten::copy_", since, 1100)
+    trace.launch(810, 1090, copy(PAGEABLE_HTOD, 820, 1090, size=8 * MB), call="cudaMemcpyAsync")
+    found = lost(launches(trace, 1120).build())
+    assert found[-1] == (since, 1100, Activity.COPY)
 
 
 def test_a_batch_is_not_prepared_before_a_long_pause() -> None:
@@ -116,6 +162,18 @@ def test_what_the_loader_does_is_no_part_of_a_copy() -> None:
     assert lost(launches(trace, 620).build()) == [
         (104, 290, Activity.STARVED),
         (292, 600, Activity.COPY),
+    ]
+
+
+def test_a_copy_that_follows_the_loader_at_once_is_prepared_by_nothing() -> None:
+    """The loader's last operator ended with it, and an earlier loader's is no nearer."""
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    trace = launches(Trace().step(0, 900).op(loader, 0, 20), 30, 7)
+    trace.op(loader, 104, 306).op("aten::stack", 290, 300).op("aten::copy_", 306, 600)
+    trace.launch(310, 590, copy(PAGEABLE_HTOD, 320, 590, size=8 * MB), call="cudaMemcpyAsync")
+    assert lost(launches(trace, 620).build())[-2:] == [
+        (104, 306, Activity.STARVED),
+        (306, 600, Activity.COPY),
     ]
 
 

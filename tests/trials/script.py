@@ -135,18 +135,19 @@ class Silent:
         self.left.append(left_s)
 
 
-def rounds_of(
+def rounds_of(  # noqa: PLR0913 - each given by its name
     runner: Scripted,
     *candidates: Candidate,
     reserves: tuple[Candidate, ...] = (),
     wanted: Wanted = SIX_ROUNDS,
     metric: Metric | None = None,
     diagnosis: Diagnosis | None = None,
+    observer: Silent | None = None,
 ) -> Rounds:
     """Return the rounds of a trial of these candidates, not yet run."""
     choice = Choice(candidates=tuple(candidates), reserves=reserves)
     prepared = Prepared(metric or StepTime("gpu"), 1.0, diagnosis, SETTING, choice, ())
-    return Rounds(wanted, prepared, runner, Silent())
+    return Rounds(wanted, prepared, runner, observer or Silent())
 
 
 def nothing() -> str:

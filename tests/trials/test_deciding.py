@@ -28,7 +28,9 @@ FLAT = median(0.0, -0.01, 0.01)
         ((median(-0.10, -0.12, -0.08),), Decision.KEPT),
         ((median(-0.10, -0.21, 0.01),), Decision.NO_GAIN),  # the interval meets no change
         ((median(-0.015, -0.016, -0.014),), Decision.NO_GAIN),  # proven, and too little
+        ((median(-0.10, -0.20, 0.0),), Decision.NO_GAIN),  # as does one that ends there
         ((median(0.10, 0.08, 0.12),), Decision.HARMFUL),
+        ((median(0.10, 0.0, 0.20),), Decision.NO_GAIN),
         ((median(0.10, -0.01, 0.21),), Decision.NO_GAIN),
         ((median(0.015, 0.014, 0.016),), Decision.NO_GAIN),
         ((FLAT, tail(-0.30, -0.40, -0.20)), Decision.KEPT),  # less jitter
@@ -72,11 +74,19 @@ def test_what_looks_like_much_and_is_not_proven_is_said(
     assert judged.why.startswith(words)
 
 
+def test_what_is_said_is_said_of_the_median() -> None:
+    """Whichever effect comes first."""
+    both = (tail(0.01, -0.5, 0.5), median(-0.54, -0.9, 1.0))
+    judged = judge(both, QUIET, higher_is_better=False)
+    assert judged.why.startswith("It looks 54% better")
+
+
 def test_a_noisy_null_control_asks_for_more() -> None:
     """A gain of 10% is none where unchanged runs may differ by 15%."""
     noisy = (median(0.02, -0.11, 0.15),)
     judged = judge((median(-0.10, -0.12, -0.08),), noisy, higher_is_better=False)
     assert judged.decision is Decision.NO_GAIN
+    assert judged.why == "No change beyond noise, which here hides all below 13.0%."  # 1 - 1 / 1.15
 
 
 def test_without_a_null_control_nothing_is_kept() -> None:
@@ -90,6 +100,8 @@ def test_why_says_which_quantile() -> None:
     better = judge((median(-0.1, -0.12, -0.08),), QUIET, higher_is_better=False)
     assert better.why == "The median is better beyond noise."
     odds = judge((median(-0.1, -0.12, -0.08), tail(0.3, 0.2, 0.4)), QUIET, higher_is_better=False)
+    turned = judge((tail(-0.3, -0.4, -0.2), FLAT), QUIET, higher_is_better=False)
+    assert turned.why == "The 99th percentile is better beyond noise."
     assert odds.why == "The median is better, but the 99th percentile is worse."
 
 
@@ -112,6 +124,7 @@ def test_all_looks_together_err_in_one_trial_of_twenty(rounds: int) -> None:
 def test_what_can_still_gain_stays_in_play() -> None:
     """An interval that reaches -2% may yet show a gain; so may that of the tail alone."""
     assert can_gain((median(0.0, -0.021, 0.021),), higher_is_better=False)
+    assert can_gain((median(0.0, -0.02, 0.02),), higher_is_better=False)
     assert not can_gain((median(0.0, -0.019, 0.019),), higher_is_better=False)
     assert can_gain((FLAT, tail(0.0, -0.3, 0.3)), higher_is_better=False)
     assert can_gain((median(0.0, -0.01, 0.03),), higher_is_better=True)

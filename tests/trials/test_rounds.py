@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -17,6 +17,7 @@ from tailwave.trials.run import Run
 from tests.trials.script import (
     HEALTHY_US,
     Scripted,
+    Silent,
     candidate,
     noisy,
     nothing,
@@ -447,6 +448,72 @@ def test_a_reserve_is_called_up_when_what_it_stands_in_for_does_not_take_hold() 
     assert found["graph"].decision is Decision.NOT_APPLICABLE
     assert (found["slow"].decision, found["slow"].rounds) == (Decision.KEPT, rounds.completed - 1)
     assert [reserve.spec for reserve in rounds.reserves] == ["other"]
+
+
+def test_a_reserve_is_called_up_when_what_it_stands_in_for_breaks_the_program() -> None:
+    """A remedy that fails answers its finding no better than one that does nothing."""
+
+    def script(name: str, _: int) -> Run:
+        return Run(1, 1.0) if name == "graph" else steps_run([400.0 if name else 1000.0] * 20)
+
+    broken, slow = candidate("graph", cures=("x",)), candidate("slow", cures=("x",))
+    rounds = rounds_of(Scripted(script), broken, reserves=(slow,))
+    rounds.run(nothing)
+    found = {outcome.remedy: outcome.decision for outcome in outcomes(rounds)}
+    assert found == {"slow": Decision.KEPT, "graph": Decision.HARMFUL}
+    assert rounds.reserves == []
+
+
+def unable(when: Callable[[str, int], bool]) -> Scripted:
+    """Return a program that cannot be run at these times, and is fast with a remedy."""
+
+    def script(name: str, index: int) -> Run:
+        if when(name, index):
+            raise UnavailableError("MPS did not start.")
+        return steps_run([500.0 if name else 1000.0] * 20)
+
+    return Scripted(script)
+
+
+def test_a_candidate_that_cannot_be_run_is_not_applicable() -> None:
+    """It is left out, and its fellow goes on."""
+    program = unable(lambda name, _: name == "cannot")
+    rounds = rounds_of(program, candidate("cannot"), candidate("half"))
+    rounds.run(nothing)
+    kept, left_out = outcomes(rounds)
+    assert (kept.remedy, kept.decision) == ("half", Decision.KEPT)
+    assert (left_out.remedy, left_out.decision) == ("cannot", Decision.NOT_APPLICABLE)
+    assert left_out.why == "It could not be applied: MPS did not start."
+    assert program.names.count("cannot") == 1
+    assert rounds.cut_short == ""
+
+
+def test_an_unchanged_program_that_cannot_be_run_ends_the_trial() -> None:
+    """Without it there is nothing to compare with."""
+    rounds = rounds_of(unable(lambda name, index: not name and index > 3), candidate("half"))
+    rounds.run(nothing)
+    assert rounds.cut_short == "In round 2 the program could not run: MPS did not start."
+    assert (rounds.completed, restored(rounds)) == (1, None)
+
+
+def test_how_long_a_trial_still_takes_at_most() -> None:
+    """The runs that are left of all rounds and the last one, as long as those so far were."""
+    seconds = iter((3.0, 5.0))
+
+    def script(name: str, _: int) -> Run:
+        return steps_run([500.0 if name else 1000.0] * 20, seconds=next(seconds, 1.0))
+
+    observer = Silent()
+    rounds_of(Scripted(script), candidate("half"), observer=observer).run(nothing)
+    # The run before the rounds took a second; of the nine of three rounds two took 3 and 5.
+    assert observer.heard[:4] == [
+        "round 1 of 6: as it is (0/19)",
+        "round 1 of 6: null control (1/19)",
+        "round 1 of 6: half (2/19)",
+        "round 2 of 6: null control (3/19)",
+    ]
+    assert observer.left[:4] == [19 * 1.0, 18 * 2.0, 17 * 3.0, 16 * 2.5]
+    assert (observer.heard[-1], observer.left[-1]) == ("as it is, once more (0/1)", 1.6)
 
 
 @pytest.mark.parametrize(

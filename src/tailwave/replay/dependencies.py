@@ -64,7 +64,8 @@ class DependencyFinder:
         for candidate in self._by_end[max(last - self._LOOK_BACK, 0) : last][::-1]:
             if gpu.end[candidate] < ready or start - gpu.end[candidate] > UNEXPLAINED_NS:
                 break
-            if self._elsewhere(int(candidate), row):
+            # Of rows that begin and end at one moment none waits for a later one, or all would.
+            if candidate < row and self._elsewhere(int(candidate), row):
                 return int(candidate), Dependency.EVENT if self._joined else Dependency.HOLDER
         running = np.flatnonzero((gpu.start[:row] < start) & (gpu.end[:row] > start))
         for candidate in running[::-1]:
