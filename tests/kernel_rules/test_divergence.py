@@ -40,3 +40,9 @@ def test_a_block_of_more_than_a_warp_may_be_no_multiple_of_it() -> None:
     """48 threads: every second warp is half empty."""
     cause = found(divergence, made({LANES: 24.0}, STALLS, block=(48, 1, 1)))
     assert cause.remedies[0] == "block-size"
+
+
+@pytest.mark.parametrize("lanes", [0.0, -1.0])
+def test_an_instruction_without_a_lane_is_not_counted(lanes: float) -> None:
+    """Damaged counters are missing ones."""
+    assert missing(divergence, made({LANES: lanes}, STALLS)) == LANES

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, ratio
-from tailwave.kernel_rules.view import LANES, LATENCY, STALLS, Kernel
+from tailwave.kernel_rules.view import LANES, LATENCY, STALLS, Kernel, MissingCounterError
 from tailwave.model import Evidence
 
 CODE = "divergence"
@@ -56,7 +56,7 @@ DIFFERS = "tailwave counts the time in which warps ran, ncu issue slots, masked 
 
 def find(kernel: Kernel) -> Cause | None:
     """Take the time in which warps ran with idle lanes."""
-    lanes = kernel.need(_ACTIVE)
+    lanes = _lanes(kernel)
     idle = 1.0 - lanes / LANES
     if idle <= 0:
         return None
@@ -84,7 +84,15 @@ def remedies(kernel: Kernel) -> tuple[str, ...]:
 
 def most(kernel: Kernel) -> float:
     """No more than the idle part of the lanes, for as long as SMs worked."""
-    return (1.0 - kernel.need(_ACTIVE) / LANES) * kernel.working
+    return (1.0 - _lanes(kernel) / LANES) * kernel.working
+
+
+def _lanes(kernel: Kernel) -> float:
+    """Return the active lanes of an instruction; without any it would not run."""
+    lanes = kernel.need(_ACTIVE)
+    if lanes <= 0:
+        raise MissingCounterError((_ACTIVE,))
+    return lanes
 
 
 def _uneven(kernel: Kernel) -> float | None:
