@@ -66,6 +66,15 @@ def test_a_wait_is_for_the_row_that_ended_before_it_returned() -> None:
     assert compiled.target_lag.tolist() == [3_000]
 
 
+def test_a_wait_that_found_its_work_done_keeps_it() -> None:
+    """In a changed run the work may end later; noticing it takes 5 us, as is typical."""
+    timeline = Trace().step(0, 100).launch(1, 3, kernel("gemm", 5, 10)).call(WAIT, 50, 52).build()
+    compiled = program_of(case_of(timeline))
+    assert compiled.target_row.tolist() == [0]
+    assert compiled.target_lag.tolist() == [5_000]
+    assert compiled.hold.tolist() == [0, 2_000, 2_000, 0]
+
+
 def test_host_time_is_kept_by_activity() -> None:
     """Time that the host lost is told from the time it spent issuing."""
     timeline = (

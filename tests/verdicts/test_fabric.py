@@ -93,8 +93,8 @@ def test_a_loaded_read_is_compared_by_its_slow_runs() -> None:
         latency(200.0, "same_gpc", 14, "p50"),
         latency(100.0, "nowhere", 0, "p50"),
         msgspec.structs.replace(latency(9e9, "same_gpc", 4), headline=False),
-        latency(300.0, "nowhere", 0),
         latency(4501.0, "same_gpc", 14),
+        latency(300.0, "nowhere", 0),
     )
     assert found == {
         "a read beside 14 busy SMs (in its GPC) against one alone, p99": Health.CRITICAL

@@ -28,7 +28,7 @@ INDEPENDENT = tuple(
 )
 def test_two_warps_issue_twice_as_much(of_two: float, expected: Health) -> None:
     """A second warp issues while the first one waits."""
-    found = healths(issue, *INDEPENDENT, slots(1, 0.25), slots(2, of_two))
+    found = healths(issue, *INDEPENDENT, slots(2, of_two), slots(1, 0.25))
     assert list(found.values()) == [expected]
 
 
