@@ -47,7 +47,7 @@ def command(program: tuple[str, ...], *, output: Path, chrome: Path | None) -> i
     with tempfile.TemporaryDirectory(prefix="tailwave-record-") as folder:
         code = run(program, Path(folder), os.environ)
         try:
-            _keep(Path(folder), output, chrome)
+            _keep(Path(folder), code, output, chrome)
         except TailwaveError as error:
             if code == 0:
                 raise
@@ -56,13 +56,13 @@ def command(program: tuple[str, ...], *, output: Path, chrome: Path | None) -> i
     return code
 
 
-def _keep(folder: Path, output: Path, chrome: Path | None) -> None:
+def _keep(folder: Path, code: int, output: Path, chrome: Path | None) -> None:
     """Write what was recorded, and say so on stderr: stdout is the program's."""
     from tailwave import __version__  # noqa: PLC0415 - only wanted here
     from tailwave.readers.recorded import write_timelines  # noqa: PLC0415
     from tailwave.recorder.collect import collect  # noqa: PLC0415
 
-    timelines = collect(folder)
+    timelines = collect(folder, code)
     try:
         write_timelines(output, timelines, __version__)
         written = [output, *(_write_chrome(timelines, chrome) if chrome is not None else ())]

@@ -18,20 +18,23 @@ _NOTHING = (
 )
 
 
-def collect(folder: Path) -> list[Timeline]:
+def collect(folder: Path, exit_code: int = 0) -> list[Timeline]:
     """Make the timelines of the processes that used a GPU, by rank.
 
-    Raises UnavailableError where there is none, with the reason that a process gave if any did.
+    Raises UnavailableError where there is none, with the reason that a process gave if any did;
+    else that the program failed, if its exit code says so.
     """
     told = [read_told(path) for path in sorted(folder.glob("process-*.json"))]
     timelines = [decode(one) for one in told if one.blocks]
     if not timelines:
-        raise UnavailableError(_why_nothing(told))
+        raise UnavailableError(_why_nothing(told, exit_code))
     return _ranked(timelines)
 
 
-def _why_nothing(told: list[Told]) -> str:
+def _why_nothing(told: list[Told], exit_code: int) -> str:
     why = next((one.error for one in told if one.error), "")
+    if not why and exit_code != 0:
+        why = f"the program ended with exit code {exit_code} before it turned to a GPU"
     return f"nothing was recorded: {why}." if why else _NOTHING
 
 

@@ -228,10 +228,13 @@ def test_a_refusal_of_cupti_is_one_sentence(here: Machine) -> None:
 
 
 def test_a_failing_program_without_a_gpu_fails_as_it_would(here: Machine) -> None:
-    """Its own code comes first; that nothing was recorded is said."""
+    """Its own code comes first; that nothing was recorded is said, and no other recorder advised."""
     ran = here.run("record", "--", "python3", "-c", "raise SystemExit(4)")
     assert ran.returncode == 4
-    assert "nothing was recorded" in ran.stderr
+    assert ran.stderr == (
+        "tailwave: nothing was recorded: the program ended with exit code 4 before it turned to a "
+        "GPU.\n"
+    )
 
 
 def test_a_folder_that_is_not_there_is_found_before_the_program_runs(here: Machine) -> None:
