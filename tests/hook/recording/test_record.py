@@ -228,7 +228,7 @@ def test_a_refusal_of_cupti_is_one_sentence(here: Machine) -> None:
 
 
 def test_a_failing_program_without_a_gpu_fails_as_it_would(here: Machine) -> None:
-    """Its own code comes first; that nothing was recorded is said, and no other recorder advised."""
+    """Its own code comes first; that nothing was recorded is said, no other recorder advised."""
     ran = here.run("record", "--", "python3", "-c", "raise SystemExit(4)")
     assert ran.returncode == 4
     assert ran.stderr == (
