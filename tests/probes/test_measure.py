@@ -79,6 +79,12 @@ def test_past_the_deadline_figures_are_still_taken(device: FakeDevice) -> None:
     assert (taken.status, len(taken.samples)) == (Status.OK, 3)
 
 
+def test_before_the_deadline_nothing_is_hurried(device: FakeDevice) -> None:
+    """A run that is in time takes as many samples as one without a deadline."""
+    early = Bench(device, deadline_ns=1_000_000_000_000)
+    assert len(early.measure("a.b", "us", lambda: 3.0).samples) == FULL.least
+
+
 def test_outliers_are_counted_and_kept(bench: Bench) -> None:
     """A sample far out stays among the samples."""
     taken = bench.measure("a.b", "us", series(1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 9.0))
@@ -110,6 +116,25 @@ def test_the_bench_warms_up_until_the_clock_is_steady(device: FakeDevice) -> Non
 
     Rising(device).warm_up()
     assert next(clocks, None) is None
+
+
+def test_the_bench_warms_up_once(device: FakeDevice) -> None:
+    """Later figures read the clock before and after their samples, and no more."""
+    spins = 0
+
+    class Counting(Bench):
+        def clock_mhz(self) -> float:
+            nonlocal spins
+            spins += 1
+            return super().clock_mhz()
+
+    bench = Counting(device)
+    bench.warm_up()
+    warm = spins
+    bench.warm_up()
+    assert spins == warm
+    bench.measure("a.b", "us", lambda: 3.0)
+    assert spins == warm + 2
 
 
 def test_the_timer_step_is_measured(bench: Bench) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from tailwave.devices import sim
@@ -212,10 +214,97 @@ def test_copies_go_at_the_links_pace(found: Found) -> None:
     assert found.value("copy.link_generation") == CHIP.copies.generation
 
 
+def test_pageable_copies_and_copies_both_ways_go_at_the_chips_pace(found: Found) -> None:
+    """Each way has its own; both ways at once are a share of twice one way."""
+    copies = CHIP.copies
+    assert found.value("copy.h2d_pageable") == pytest.approx(copies.pageable_gbps, rel=NEAR)
+    assert found.value("copy.d2h_pageable") == pytest.approx(copies.pageable_back_gbps, rel=NEAR)
+    both = 2 * copies.pinned_gbps * copies.both_share
+    assert found.value("copy.both_pinned") == pytest.approx(both, rel=0.02)
+
+
+def test_managed_pages_move_at_the_chips_pace(found: Found) -> None:
+    """Faults are served some at once, and advice without a prefetch changes nothing."""
+    managed = CHIP.managed
+    faults = managed.fault_bytes * managed.faults_at_once / managed.fault_ns
+    assert found.value("managed.fault_in") == pytest.approx(faults, rel=0.15)
+    assert found.value("managed.advised") == pytest.approx(
+        found.value("managed.fault_in"), rel=NEAR
+    )
+    assert found.value("managed.prefetch") == pytest.approx(managed.prefetch_gbps, rel=0.05)
+
+
+HEADLINES = {
+    "launch.enqueue": 1,
+    "launch.sync": 1,
+    "launch.back_to_back": 1,
+    "launch.graph_node": 1,
+    "launch.graph_launch_host": 1,
+    "dispatch.ns_per_cta": 1,
+    "dispatch.linearity": 1,
+    "dispatch.refill_gap": 1,
+    "dispatch.fairness": 1,
+    "issue.slots": 2,
+    "issue.gap": 2,
+    "issue.barrier": 2,
+    "banks.cycles_per_way": 2,
+    "topology.gpcs": 1,
+    "fabric.single_sm": 2,
+    "fabric.speedup_tpc": 2,
+    "fabric.speedup_gpc": 2,
+    "fabric.speedup_spread": 2,
+    "fabric.speedup_chip": 2,
+    "fabric.fairness": 1,
+    "fabric.loaded_latency": 6,
+    "fabric.same_line_atomics": 1,
+    "l2.latency_mean": 1,
+    "l2.partitions": 1,
+    "l2.bandwidth": 1,
+    "l2.share": 3,
+    "l2.poll": 1,
+    "copy.h2d_pinned": 1,
+    "copy.d2h_pinned": 1,
+    "copy.both_pinned": 1,
+    "copy.small": 1,
+    "copy.link_width": 1,
+    "copy.link_generation": 1,
+    "context.switch": 1,
+    "interference.alone": 2,
+    "interference.shared": 2,
+    "interference.partition": 2,
+    "interference.tenant_pays": 1,
+}
+
+
+def test_headlines_are_these(found: Found) -> None:
+    """A reference holds headline figures against headline figures, so none comes or goes unseen."""
+    assert Counter(m.name for m in found.measurements if m.headline) == HEADLINES
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("issue.slots", [{"kind": "dependent", "warps_per_scheduler": 1}]),
+        ("issue.barrier", [{"warps": 8}, {"warps": 32}]),
+        ("fabric.same_line_atomics", [{"stride": 0}]),
+        ("l2.poll", [{"pollers": 131}]),
+        ("l2.bandwidth", [{"mib": 15}]),  # a quarter of 60 MB
+    ],
+)
+def test_which_of_several_is_the_headline(
+    found: Found, name: str, parameters: list[dict[str, float | int | str]]
+) -> None:
+    """What is said of a link is said of the figure at these parameters."""
+    headlines = [m.parameters for m in found.measurements if m.name == name and m.headline]
+    assert [p for p in headlines if p.get("kind") != "independent"] == parameters
+
+
 def test_contexts_cost_what_the_chip_says(found: Found) -> None:
     """Creation, memory and switch are the chip's."""
     contexts = CHIP.contexts
     assert found.value("context.create") == pytest.approx(contexts.create_ns / 1e6, rel=0.1)
+    split_ms = CHIP.partition.split_ns / 1e6
+    assert found.value("context.partition_create") == pytest.approx(split_ms, rel=NEAR)
     assert found.value("context.memory") == pytest.approx(contexts.bytes / 2**20)
     assert found.value("context.switch") == pytest.approx(contexts.switch_ns / 1000, rel=0.05)
 

@@ -7,10 +7,14 @@ from operator import attrgetter
 
 import pytest
 
-from tailwave.devices.base import DeviceFailedError, DeviceLostError, Launch
+from tailwave import probes
+from tailwave.devices.base import DeviceFailedError, DeviceLostError, Feature, Launch
 from tailwave.errors import UsageError
 from tailwave.model import Measurement, Status
 from tailwave.probes import PROBES, run_probes
+from tailwave.probes.lab import Lab
+from tailwave.probes.measure import Figure
+from tailwave.probes.parts import Part, Probe, Results
 from tests.probes.fake import FakeDevice, write
 
 
@@ -45,6 +49,65 @@ def test_what_a_probe_did_not_get_to_is_named() -> None:
     expected = {n for p in PROBES[4:10] if p.name != "l2" for part in p.parts for n in part.names}
     assert {m.name for m in found} == expected
     assert all(m.reason and m.value is None for m in found)
+
+
+@pytest.mark.parametrize(
+    ("probe", "feature"),
+    [
+        ("copy", Feature.COPY),
+        ("context", Feature.CONTEXTS),
+        ("managed", Feature.MANAGED),
+        ("launch", Feature.GRAPHS),
+    ],
+)
+def test_what_a_device_lacks_is_unsupported_for_the_reason_that_it_gives(
+    probe: str, feature: Feature
+) -> None:
+    """Nothing is tried that the device says it cannot do."""
+    device = FakeDevice()
+    device.features = frozenset()
+    reasons = {m.reason for m in measured(device, [probe]) if m.status is Status.UNSUPPORTED}
+    assert device.why_not(feature) in reasons
+    assert all(reason.startswith("A fake has no ") for reason in reasons)
+
+
+def test_what_a_part_found_before_it_failed_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the figures that it did not get to have the reason."""
+
+    def run(lab: Lab) -> Results:
+        yield lab.bench.summed_up(Figure("x.a", "us"), [1.0])
+        raise DeviceFailedError("It broke.")
+
+    monkeypatch.setattr(probes, "PROBES", (Probe("x", (Part(("x.a", "x.b"), run),)),))
+    found = [(m.name, m.value, m.status, m.reason) for m in measured(FakeDevice(), [])]
+    assert found == [
+        ("x.a", 1.0, Status.OK, ""),
+        ("x.b", None, Status.FAILED, "It broke."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("quick", "seconds", "samples"), [(False, 44, 10), (False, 46, 3), (True, 9, 5), (True, 11, 3)]
+)
+def test_a_run_that_is_late_hurries(quick: bool, seconds: int, samples: int) -> None:  # noqa: FBT001
+    """After 45 s, or 10 s of a quick run, what remains has the fewest samples of an interval."""
+    once = iter([seconds * 1_000_000_000])
+
+    def slow(_: Launch) -> None:
+        device.now += next(once, 0)
+
+    def banks(launch: Launch) -> None:
+        stride, iterations = launch.args[1:3]
+        assert isinstance(stride, int)
+        assert isinstance(iterations, int)
+        write(launch, [0, iterations * stride])
+
+    device = FakeDevice({"arguments_1": slow, "banks": banks})
+    results = run_probes(device, quick=quick, only=["launch", "banks"])
+    figures = [r for r in results if isinstance(r, Measurement)]
+    ways = [m for m in figures if m.name == "banks.cycles_per_way"]
+    assert [m.value for m in ways] == pytest.approx([1.0, 1.0])
+    assert [len(m.samples) for m in ways] == [samples] * 2
 
 
 def test_a_lost_device_keeps_what_was_measured() -> None:

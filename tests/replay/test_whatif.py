@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import msgspec
 import pytest
 
-from tailwave.replay.change import Changed
-from tailwave.replay.forecast import Forecast
+from tailwave.replay.change import Change, Changed
+from tailwave.replay.forecast import Forecast, Outlook
 from tailwave.replay.program import Program
 from tailwave.replay.whatif import (
     WHATIFS,
@@ -150,12 +151,47 @@ def test_no_combination_counts_on_a_bound() -> None:
         trace.launch(20, 24, kernel("branch", 201, 390, grid=10))
         trace.call("cudaStreamSynchronize", 30, 392)
 
-    cast = _forecast(body)
-    alone = {item.names[0]: item for item in each_alone(cast)}
-    assert alone["spread"].recoverable_us > 0.5 * cast.now_us
-    assert alone["merge-small-grids"].recoverable_us > 0.2 * cast.now_us
-    best = best_combination(cast, each_alone(cast))
+    small = _forecast(body)
+    alone = {item.names[0]: item for item in each_alone(small)}
+    assert alone["spread"].recoverable_us > 0.5 * small.now_us
+    assert alone["merge-small-grids"].recoverable_us > 0.2 * small.now_us
+    best = best_combination(small, each_alone(small))
     assert best is None or {"spread", "merge-small-grids"}.isdisjoint(best.names)
+
+
+class Tabled:
+    """A forecast whose answers are written down: the step (us) by the names that are changed."""
+
+    now_us = 100.0
+
+    def __init__(self, table: dict[tuple[str, ...], float]) -> None:
+        """Any other change leaves the step as it is."""
+        self._table = table
+
+    def after(self, *changes: Change) -> Outlook:
+        """Look the changes up."""
+        names = tuple(whatif.name for whatif in WHATIFS if whatif.change in changes)
+        return Outlook(self._table.get(names, self.now_us), ())
+
+
+@pytest.mark.parametrize(
+    ("sync", "both", "names"),
+    [
+        (50.0, 50.0, ("no-sync",)),
+        (50.4, 50.0, ("no-sync",)),  # the other half of the pair brings less than 1% of 50
+        (50.6, 50.0, ("no-sync", "fed")),
+        (99.2, 99.2, None),  # all that there is to gain is less than 1% of 100
+        (98.9, 98.9, ("no-sync",)),
+    ],
+)
+def test_what_brings_less_than_a_percent_is_left_out(
+    sync: float, both: float, names: tuple[str, ...] | None
+) -> None:
+    """Of a pair that was the best, too; and where nothing brings more, there is no combination."""
+    table = {("no-sync",): sync, ("fed",): 99.8, ("no-sync", "fed"): both}
+    tabled = cast("Forecast", Tabled(table))
+    best = best_combination(tabled, each_alone(tabled))
+    assert (best.names if best else None) == names
 
 
 @pytest.mark.parametrize("whatif", WHATIFS, ids=lambda whatif: whatif.name)
