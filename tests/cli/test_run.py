@@ -43,6 +43,22 @@ def test_words_that_are_off_are_a_usage_error(
     assert "Usage: tailwave" in err
 
 
+def test_of_a_word_that_is_no_command_it_is_said_what_was_meant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command near it, else that a file is for diagnose, else nothing."""
+    trace = tmp_path / "trace.json"
+    trace.write_text("{}", "utf-8")
+    for word, meant in (
+        ("diag", " Did you mean diagnose?"),
+        (str(trace), f" To diagnose a recording: tailwave diagnose {trace}"),
+        ("zzz", ""),
+        ("x" * 5000, ""),
+    ):
+        assert run([word]) == USAGE
+        assert capsys.readouterr().err.endswith(f"No such command '{word}'.{meant}\n")
+
+
 @pytest.mark.parametrize("command", ["diagnose", "whatif", "show"])
 def test_a_file_that_may_not_be_read_is_unreadable(
     command: str,

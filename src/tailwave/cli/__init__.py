@@ -82,11 +82,32 @@ class _LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is called; of one that there is not, say what was likely meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            meant = f"{error.message}{_likely_meant(args[0])}"
+            raise click.UsageError(meant, ctx) from error
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         del ctx
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def _likely_meant(word: str) -> str:
+    """Return a sentence on what a word may mean that is no command; "" where nothing is near."""
+    from difflib import get_close_matches  # noqa: PLC0415 - wanted for a mistake only
+
+    if near := get_close_matches(word, COMMANDS, n=1):
+        return f" Did you mean {near[0]}?"
+    if os.path.exists(word):  # noqa: PTH110 - it answers no of a name too long, a Path raises
+        return f" To diagnose a recording: tailwave diagnose {word}"
+    return ""
 
 
 def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's own signature
