@@ -59,6 +59,20 @@ def test_fingerprints_alone_give_groups() -> None:
     assert die.tpcs == PAIRS
 
 
+def test_an_sm_that_was_seen_with_two_has_its_neighbour_in_its_tpc() -> None:
+    """A cluster of two may span TPCs; a partner that is not the only one is none."""
+    die = draw(SMS, {2: (*PAIRS, (1, 2)), 4: FOURS}, fingerprints(noise=0.3))
+    assert die.tpcs == PAIRS
+
+
+def test_on_a_die_of_one_gpc_a_spare_tpc_is_not_sure() -> None:
+    """There is no other group that it could be nearer to."""
+    rng = np.random.default_rng(11)
+    die = draw(range(8), {4: [(0, 1, 2, 3), (2, 3, 4, 5)]}, rng.normal(300, 1, (8, LINES)))
+    assert die.gpcs == (tuple(range(8)),)
+    assert [die.place(sm).confidence for sm in (0, 6)] == [1.0, 0.5]
+
+
 def test_cpcs_show_where_each_gpc_falls_apart() -> None:
     """Groups within every GPC, each of its own pattern, are CPCs."""
     rng = np.random.default_rng(3)
@@ -81,7 +95,8 @@ def test_cpcs_that_do_not_show_are_unknown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "expected"), [(1.0, 1.0, 0.0), (0.35, 1.0, 1.0), (0.49, 0.65, 0.9999)]
+    ("first", "second", "expected"),
+    [(1.0, 1.0, 0.0), (0.35, 1.0, 1.0), (0.49, 0.65, 0.9999), (0.9, 1.0, 0.9074)],
 )
 def test_the_nearer_of_two_is_as_sure_as_their_difference(
     first: float, second: float, expected: float

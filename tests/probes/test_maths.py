@@ -14,18 +14,18 @@ from tailwave.probes.traffic import Flow
 
 
 def flow() -> Flow:
-    """Two SMs, of which the second took twice as long for the same amount."""
+    """Two SMs, of which the second began later and took twice as long for the same amount."""
     return Flow(
         amount=np.array([1_000, 1_000]),
-        start=np.array([100, 100]),
-        end=np.array([150, 200]),
+        start=np.array([100, 125]),
+        end=np.array([150, 225]),
         cycles=np.array([100, 200]),
     )
 
 
 def test_rate_counts_until_the_last_has_finished() -> None:
     """What was moved, over the time from the first start to the last end."""
-    assert flow().rate == 20.0
+    assert flow().rate == 16.0
 
 
 def test_per_clock_is_each_sm_by_its_own_clock() -> None:

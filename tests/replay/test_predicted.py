@@ -59,6 +59,8 @@ def test_an_unchanged_run_is_the_recording_without_operators() -> None:
     kept = np.isin(original.host.kind, (HostKind.RUNTIME, HostKind.ANNOTATION))
     assert sorted(timeline.host.start.tolist()) == sorted(original.host.start[kept].tolist())
     assert timeline.threads == original.threads
+    steps_of = timeline.host.kind == HostKind.ANNOTATION
+    assert timeline.host.correlation[steps_of].tolist() == [-1, -1, -1]
     assert (timeline.recorded_from, timeline.recorded_to) == (0, 300_000)
 
 
@@ -77,8 +79,10 @@ def test_a_prediction_lasts_until_the_gpu_is_done() -> None:
 
 
 def test_calls_without_length_still_launch() -> None:
-    """On an endlessly fast host a call takes no time, and issues its work nonetheless."""
-    timeline, _ = _predicted(CAST, host_speed(1e9))
+    """A call that takes no time issues its work, and waits, nonetheless."""
+    likely = msgspec.structs.replace(CAST.likely, hold=np.zeros_like(CAST.likely.hold))
+    timeline, _ = _predicted(msgspec.structs.replace(CAST, likely=likely))
+    assert (timeline.host.kind == HostKind.RUNTIME).sum() == 3 * 4
     launches = timeline.host.correlation[timeline.gpu.launch]
     assert (timeline.gpu.launch >= 0).all()
     assert launches.tolist() == timeline.gpu.correlation.tolist()
