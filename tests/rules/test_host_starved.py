@@ -78,6 +78,17 @@ def test_an_operator_at_either_end_of_the_loader_is_named_with_it(low: float, hi
     assert f"aten::cat in {loader}, {high - low} us" in claim
 
 
+def test_an_operator_before_the_loader_is_not_the_loaders() -> None:
+    """Only what lies within its mark is named with it."""
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+
+    def body(trace: Trace) -> None:
+        trace.op("aten::normal_", 0, 400).annotation(loader, 450, 800)
+        issue(trace, 800)
+
+    assert "(aten::normal_, 400 us)" in found(host_starved, steps(4, 1000, body)).claim
+
+
 def test_the_longest_pauses_say_after_which_line_they_came() -> None:
     """Of three, wherever in the step they are."""
 

@@ -168,8 +168,8 @@ def test_what_the_loader_does_is_no_part_of_a_copy() -> None:
 def test_a_copy_that_follows_the_loader_at_once_is_prepared_by_nothing() -> None:
     """The loader's last operator ended with it, and an earlier loader's is no nearer."""
     loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
-    trace = launches(Trace().step(0, 900).op(loader, 0, 20), 30, 7)
-    trace.op(loader, 104, 306).op("aten::stack", 290, 300).op("aten::copy_", 306, 600)
+    trace = launches(Trace().step(0, 900).annotation(loader, 0, 20), 30, 7)
+    trace.annotation(loader, 104, 306).op("aten::stack", 290, 300).op("aten::copy_", 306, 600)
     trace.launch(310, 590, copy(PAGEABLE_HTOD, 320, 590, size=8 * MB), call="cudaMemcpyAsync")
     assert lost(launches(trace, 620).build())[-2:] == [
         (104, 306, Activity.STARVED),
