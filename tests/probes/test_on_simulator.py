@@ -148,6 +148,19 @@ def test_the_map_is_the_chips(found: Found) -> None:
     assert sum(int(row[0] or 0) for row in found.table("topology.sizes").values) == 132
 
 
+def test_sizes_are_of_the_map(found: Found) -> None:
+    """SMs and TPCs of each GPC, and the largest and the smallest of them."""
+    gpc = build(CHIP.topology).gpc.tolist()
+    sizes = sorted(gpc.count(label) for label in set(gpc))
+    assert sorted(row[0] or 0 for row in found.table("topology.sizes").values) == sizes
+    assert sorted(row[1] or 0 for row in found.table("topology.sizes").values) == [
+        size // 2 for size in sizes
+    ]
+    assert found.value("topology.largest_gpc") == sizes[-1]
+    assert found.value("topology.smallest_gpc") == sizes[0]
+    assert found.value("topology.tpcs") == sum(sizes) / 2
+
+
 def test_the_map_is_sure(found: Found) -> None:
     """Clear fingerprints leave no SM in doubt."""
     assert found.value("topology.confidence") > 0.99

@@ -57,7 +57,8 @@ def test_a_join_is_with_the_last_row_of_another_stream() -> None:
         .launch(10, 12, kernel("first", 20, 30, stream=7))
         .launch(14, 16, kernel("last", 31, 40, stream=7))
         .launch(17, 18, kernel("elsewhere", 25, 35, stream=9, device=1))
-        .launch(19, 20, kernel("own", 27, 37, stream=8))
+        .launch(19, 19.5, kernel("own", 27, 37, stream=8))
+        .launch(20, 20.5, kernel("own", 38, 39, stream=8))
         .call("cudaStreamWaitEvent", 21, 22)
         .launch(24, 26, kernel("joined", 45, 50, stream=8))
         .build()
@@ -66,6 +67,20 @@ def test_a_join_is_with_the_last_row_of_another_stream() -> None:
     names = [timeline.names[timeline.gpu.name[row]] for row in compiled.row]
     assert names[compiled.dep[names.index("joined")]] == "last"
     assert compiled.dep_kind[names.index("joined")] == Dependency.EVENT
+
+
+def test_a_join_with_the_first_call_of_a_recording_counts() -> None:
+    """Though no step had begun."""
+    timeline = (
+        Trace()
+        .launch(1, 2, kernel("a", 10, 40, stream=7))
+        .call("cudaStreamWaitEvent", 3, 4)
+        .launch(5, 6, kernel("b", 42, 60, stream=8))
+        .step(50, 100)
+        .launch(60, 62, kernel("c", 70, 80, stream=8))
+        .build()
+    )
+    assert program_of(case_of(timeline)).dep.tolist() == [-1, 0, -1]
 
 
 def test_a_join_is_of_the_thread_that_asked_for_it() -> None:
