@@ -70,12 +70,12 @@ def test_a_join_is_with_the_last_row_of_another_stream() -> None:
 
 
 def test_a_join_with_the_first_call_of_a_recording_counts() -> None:
-    """Though no step had begun."""
+    """Though no step had begun, and the other stream was done by then."""
     timeline = (
         Trace()
-        .launch(1, 2, kernel("a", 10, 40, stream=7))
+        .launch(1, 2, kernel("a", 10, 12, stream=7))
         .call("cudaStreamWaitEvent", 3, 4)
-        .launch(5, 6, kernel("b", 42, 60, stream=8))
+        .launch(5, 6, kernel("b", 14, 30, stream=8))
         .step(50, 100)
         .launch(60, 62, kernel("c", 70, 80, stream=8))
         .build()
