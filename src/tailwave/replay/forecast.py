@@ -15,7 +15,7 @@ from tailwave.replay.engine import run
 from tailwave.replay.overhead import Overhead, unprofiled
 from tailwave.replay.program import Program, same
 from tailwave.replay.recorded import compile_program
-from tailwave.timeline.calls import direction
+from tailwave.timeline.calls import crosses_link
 from tailwave.timeline.case import Case
 from tailwave.timeline.intervals import covered_by_group
 
@@ -25,7 +25,6 @@ IDENTITY_TOLERANCE = 0.05
 GPU_SPREAD = 0.05
 _US_PER_MS = 1_000
 # Copies that leave the GPU free meanwhile; one within it keeps its memory busy.
-_OVER_LINK = ("HtoD", "DtoH")
 
 
 class Outlook(msgspec.Struct, frozen=True):
@@ -93,7 +92,7 @@ class Forecast(msgspec.Struct, frozen=True):
         """Time (us) that the work of a step keeps the GPU busy, overlapping as recorded."""
         gpu = self.case.timeline.gpu
         names = self.case.timeline.names
-        crosses = np.array([direction(name) in _OVER_LINK for name in names], dtype=bool)
+        crosses = np.array([crosses_link(name) for name in names], dtype=bool)
         counted = program.counts & (program.row_step >= 0)
         counted &= ~((gpu.kind[program.row] == GpuKind.MEMCPY) & crosses[gpu.name[program.row]])
         rows, step = program.row[counted], program.row_step[counted]

@@ -30,7 +30,7 @@ from tailwave.replay.copy_changes import async_copy
 from tailwave.replay.forecast import Forecast
 from tailwave.rules.build import finding, gain, places, share_saved
 from tailwave.timeline.attribution import Cause
-from tailwave.timeline.calls import direction, is_pageable
+from tailwave.timeline.calls import crosses_link, is_pageable
 from tailwave.timeline.case import Case
 from tailwave.timeline.link import link_speed
 
@@ -66,7 +66,7 @@ def _copies(case: Case) -> Ints:
     """Rows of the step's copies between host and GPU."""
     gpu = case.timeline.gpu
     rows = np.flatnonzero(case.gpu_rows & (gpu.kind == GpuKind.MEMCPY))
-    crosses = [direction(case.name_of_gpu(int(row))) in ("HtoD", "DtoH") for row in rows]
+    crosses = [crosses_link(case.name_of_gpu(int(row))) for row in rows]
     return rows[np.array(crosses, dtype=bool)] if len(rows) else rows
 
 

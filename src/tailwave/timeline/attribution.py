@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, GpuKind, Ints, Timeline
-from tailwave.timeline.calls import direction
+from tailwave.timeline.calls import crosses_link
 from tailwave.timeline.hostwork import Activity, HostWork, host_work
 from tailwave.timeline.intervals import complement, overlap, union
 from tailwave.timeline.lanes import Lane, build_lanes
@@ -48,7 +48,6 @@ _BY_ACTIVITY = {
 }
 # A wait shorter than this (ns) returned at once: the GPU had nothing left to do.
 _REAL_WAIT_NS = 20_000
-_OVER_LINK = ("HtoD", "DtoH")
 
 
 class Pieces(msgspec.Struct, frozen=True):
@@ -110,7 +109,7 @@ def _busy(timeline: Timeline, steps: Steps, rows: Ints) -> Ints:
     gpu = timeline.gpu
     table = np.zeros((len(steps), len(Cause)), dtype=np.int64)
     low, high = steps.complete_from, steps.complete_to
-    crosses = np.array([direction(name) in _OVER_LINK for name in timeline.names], dtype=bool)
+    crosses = np.array([crosses_link(name) for name in timeline.names], dtype=bool)
     computing = rows[(gpu.kind[rows] != GpuKind.MEMCPY) | ~crosses[gpu.name[rows]]]
     kernel = overlap(*union(gpu.start[computing], gpu.end[computing]), low, high)
     table[:, Cause.KERNEL] = kernel

@@ -70,6 +70,11 @@ def is_pageable(name: str) -> bool:
     return "pageable" in name.lower()
 
 
+def crosses_link(name: str) -> bool:
+    """Tell whether a copy's name says that it goes over the link between host and GPU."""
+    return direction(name) in ("HtoD", "DtoH")
+
+
 def direction(name: str) -> str:
     """Return "HtoD", "DtoH", "DtoD" or "" from a copy's name."""
     match = re.search(r"(HtoD|DtoH|DtoD|PtoP|HtoH|HostToDevice|DeviceToHost|DeviceToDevice)", name)
