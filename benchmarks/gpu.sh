@@ -6,12 +6,13 @@
 #   planted   planted causes are cured (~600 s)    nothing remedies that do nothing (~400 s)
 #   healthy   ten trials of a healthy program (250 s)      kill    trials are killed (80 s)
 #   noisy     a victim beside a tenant (46 s)      record  the recorder's cost, and against Kineto (~220 s)
-#   pages     the CSV pages of the kept ncu reports (10 s)
+#   pages     the CSV pages of the kept ncu reports (10 s)  examples  the others in examples/ (~100 s)
 # On a machine of several GPUs, parts of different GPUs can run at once: set CUDA_VISIBLE_DEVICES and
 # CUDA_DEVICE_ORDER=PCI_BUS_ID for each.
 set -u
 cd "$(dirname "$0")/.."
 out=$1
+mkdir -p "$out"
 shift
 python=${PYTHON:-python3}
 export PYTHONPATH="src:.${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
@@ -28,6 +29,14 @@ pages() {
     ncu --import /tmp/planted_faults.ncu-rep --csv --page raw --print-units base \
         >"$out/planted_faults.raw.base.csv"
     ncu --version >"$out/ncu.version"
+}
+
+examples() {
+    failed=0
+    for name in launch_bound starved_loader wave_tail; do
+        "$python" "examples/$name.py" --json >"$out/example_$name.json" || failed=1
+    done
+    return $failed
 }
 
 part() {
@@ -47,6 +56,7 @@ part() {
             "$python" benchmarks/record_overhead.py --out "$out/record_overhead.json"
             ;;
         pages) pages ;;
+        examples) examples ;;
         *)
             echo "gpu.sh: there is no part $1: see the head of this file" >&2
             return 64
