@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from typing import Protocol, Self
+from typing import Protocol
 
 from tailwave.errors import UsageError
 from tailwave.inprocess.capture.core import CoreCaptor
@@ -17,6 +17,7 @@ from tailwave.inprocess.capture.cupy import CupyCaptor
 from tailwave.inprocess.capture.torch import TorchCaptor
 from tailwave.inprocess.capture.tree import flatten
 from tailwave.inprocess.capture.types import Foreign
+from tailwave.inprocess.closing import Closing
 
 # Kinds of arguments that are remembered as seen once; more are taken as new each time.
 _REMEMBERED = 1024
@@ -58,7 +59,7 @@ class Captor(Protocol):
         """Free what the graphs share."""
 
 
-class Graphed:
+class Graphed(Closing):
     """A function that replays its graphs; made by `tailwave.graph`."""
 
     def __init__(
@@ -121,14 +122,6 @@ class Graphed:
                 bucket.close()
             self._buckets.clear()
             self._captor.close()
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
 
     def _mode(self) -> tuple[object, ...]:
         """Return the program's modes as part of a key."""

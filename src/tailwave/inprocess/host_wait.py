@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from types import ModuleType, TracebackType
-from typing import Final, Self
+from types import ModuleType
+from typing import Final
 
 from tailwave.devices.cuda.libraries import load
 from tailwave.devices.cuda.refusals import checked, guarded
 from tailwave.errors import UnavailableError, UsageError
+from tailwave.inprocess.closing import Closing
 from tailwave.inprocess.frameworks import current_number
 from tailwave.inprocess.gpu import told
 
@@ -19,7 +20,7 @@ _POLICIES: Final = {
 }
 
 
-class HostWait:
+class HostWait(Closing):
     """A policy that holds until `close` or the end of its `with`; then the one before does."""
 
     def __init__(self, driver: ModuleType, device: int, policy: str) -> None:
@@ -36,16 +37,6 @@ class HostWait:
         if before is not None:
             with told():
                 self._set(before)
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
-    ) -> None:
-        """Set the policy from before."""
-        self.close()
 
     @property
     def _mask(self) -> int:

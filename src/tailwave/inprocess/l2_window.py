@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from threading import Lock
-from types import TracebackType
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 from tailwave.devices.cuda.refusals import checked
-from tailwave.errors import TailwaveError, UnavailableError, UsageError
+from tailwave.errors import UnavailableError, UsageError
+from tailwave.inprocess.closing import Closing
 from tailwave.inprocess.frameworks import current_handle, handle_of
 from tailwave.inprocess.gpu import Gpu, on_current_gpu, on_gpu
 from tailwave.inprocess.spans import Span, span_of
@@ -54,7 +54,7 @@ class _SetAsides:
 _SET_ASIDES: Final = _SetAsides()
 
 
-class L2Window:
+class L2Window(Closing):
     """Lines of one array that stay in L2 when a stream's kernels touch them.
 
     It holds until `close` or the end of its `with`. ``nbytes`` is how much of the array it covers,
@@ -87,20 +87,6 @@ class L2Window:
             stack.callback(_SET_ASIDES.give, gpu, self.set_aside)
             stack.callback(_let_go, gpu)
             _put(gpu, self._stream, self._before)
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> None:
-        """Close it; an error from inside is not hidden by one of closing."""
-        try:
-            self.close()
-        except TailwaveError:
-            if error is None:
-                raise
 
     def _made(self, gpu: Gpu, address: int) -> object:
         """Return the stream's attribute."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from threading import Lock
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from tailwave.devices.base import Feature
 from tailwave.devices.cuda.refusals import checked, guarded
-from tailwave.errors import TailwaveError, UnavailableError, UsageError
+from tailwave.errors import UnavailableError, UsageError
+from tailwave.inprocess.closing import Closing
 from tailwave.inprocess.frameworks import current_handle, handle_of
 from tailwave.inprocess.gpu import Gpu, on_current_gpu, on_gpu
 
@@ -52,7 +52,7 @@ class _Held:
 _HELD: Final = _Held()
 
 
-class Managed:
+class Managed(Closing):
     """Bytes that host and GPU both reach by one address, until `close` or the end of its `with`.
 
     Torch and CuPy take it as an array of bytes: ``torch.as_tensor(memory, device="cuda")``.
@@ -113,20 +113,6 @@ class Managed:
             stack.callback(_free, gpu, address)
             with guarded("waiting for the GPU"):
                 gpu.core.sync()
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> None:
-        """Close it; an error from inside is not hidden by one of closing."""
-        try:
-            self.close()
-        except TailwaveError:
-            if error is None:
-                raise
 
 
 def managed(nbytes: int, home: str = "device", *, read_mostly: bool = False) -> Managed:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from types import TracebackType
-from typing import Final, Literal, NamedTuple, Self, TypeAlias, overload
+from typing import Final, Literal, NamedTuple, TypeAlias, overload
 from weakref import WeakSet
 
 from tailwave.devices.base import DeniedError, Feature, NotSupportedError
@@ -13,6 +12,7 @@ from tailwave.devices.cuda.foreign import CoreContext, CoreSms, CoreStream
 from tailwave.devices.cuda.partition import Split, confined, split
 from tailwave.devices.cuda.refusals import guarded
 from tailwave.errors import UnavailableError, UsageError
+from tailwave.inprocess.closing import Closing
 from tailwave.inprocess.gpu import Gpu, on_current_gpu, on_gpu
 from tailwave.inprocess.priority import number_of
 from tailwave.inprocess.proving import sms_used
@@ -71,7 +71,7 @@ class SmGroup(WorkStream):
             return WorkStream(core, self.device, stack.pop_all())
 
 
-class Partition(tuple[SmGroup, ...]):
+class Partition(tuple[SmGroup, ...], Closing):
     """The groups of one split, in the order in which they were asked for."""
 
     __slots__ = ()
@@ -81,21 +81,6 @@ class Partition(tuple[SmGroup, ...]):
         with ExitStack() as stack:
             for group in self:
                 stack.callback(group.close)
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close every group; an error from inside is not hidden by one of closing."""
-        with ExitStack() as stack:
-            for group in self:
-                stack.callback(group.__exit__, kind, error, trace)
 
 
 @overload

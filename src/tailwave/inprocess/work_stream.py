@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, ExitStack
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from tailwave.devices.cuda.foreign import CoreStream
 from tailwave.devices.cuda.refusals import guarded
-from tailwave.errors import TailwaveError, UsageError
+from tailwave.errors import UsageError
 from tailwave.inprocess import frameworks
+from tailwave.inprocess.closing import Closing
 from tailwave.inprocess.gpu import on_gpu
 
 
-class WorkStream:
+class WorkStream(Closing):
     """A stream of its own, on one GPU, from its making until `close` or the end of its `with`.
 
     Work that was put on it is waited for before it goes. Memory that torch recorded as used on it
@@ -73,20 +73,6 @@ class WorkStream:
             return
         with on_gpu(self.device) as gpu, stack, guarded("waiting for the GPU"):
             gpu.core.sync()
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> None:
-        """Close it; an error from inside is not hidden by one of closing."""
-        try:
-            self.close()
-        except TailwaveError:
-            if error is None:
-                raise
 
     def _open(self) -> CoreStream:
         if self._stack is None:

@@ -22,7 +22,6 @@ _STYLES = {
     Health.UNKNOWN: "bold magenta",
     Health.OK: "green",
 }
-_HEADING = "bold underline"
 _LINK, _HEALTH, _FIGURE = 9, 8, 22  # widths of the table's columns
 _NOTHING = " " * 26  # as wide as what stands before the words of a criterion
 
@@ -36,7 +35,7 @@ def render_check(session: Session, console: Console) -> None:
     _print_links(page, session)
     _print_unmeasured(page, session)
     _print_details(page, session.verdicts)
-    _print_notes(page, session.notes)
+    page.items("Notes", session.notes)
 
 
 def _print_subject(page: Page, session: Session, device: DeviceFacts) -> None:
@@ -103,7 +102,7 @@ def _print_unmeasured(page: Page, session: Session) -> None:
             same += [measurement.name] if measurement.name not in same else []
     if not names:
         return
-    _print_heading(page, "What could not be measured, and why")
+    page.heading("What could not be measured, and why")
     for (status, reason), figures in names.items():
         page.paragraph(f"{', '.join(figures)}: {reason}", lead=f"  {status:<11}  ")
 
@@ -112,7 +111,7 @@ def _print_details(page: Page, verdicts: tuple[Verdict, ...]) -> None:
     spoken = [v for v in verdicts if any(c.value is not None for c in v.criteria)]
     if not spoken:
         return
-    _print_heading(page, "What the verdicts rest on")
+    page.heading("What the verdicts rest on")
     for verdict in spoken:
         page.paragraph(verdict.link, style="bold")
         for criterion in verdict.criteria:
@@ -162,16 +161,3 @@ def _healthy(criterion: Criterion) -> str:
     if least is not None and most is not None:
         return f"{word}: {least} to {most}"
     return f"{word}: at least {least}" if least is not None else f"{word}: up to {most}"
-
-
-def _print_notes(page: Page, notes: tuple[str, ...]) -> None:
-    if not notes:
-        return
-    _print_heading(page, "Notes")
-    for note in notes:
-        page.paragraph(note, lead="  - ")
-
-
-def _print_heading(page: Page, text: str) -> None:
-    page.blank()
-    page.paragraph(text, style=_HEADING)

@@ -12,7 +12,6 @@ from tailwave.reports.subject import device_name, moment
 if TYPE_CHECKING:
     from rich.console import Console
 
-_HEADING = "bold underline"
 _INDENT = " " * 4
 _MANY_TIMES = 2.0  # from here on a change reads easier as a factor
 _WORDS = {True: "WORSE", False: "BETTER", None: "DIFFERS"}
@@ -32,7 +31,7 @@ def render_comparison(comparison: Comparison, console: Console) -> None:
     if comparison.small:
         page.blank()
         page.paragraph(_small(comparison.small))
-    _print_missing(page, comparison.missing)
+    page.items("What only one of them has", comparison.missing)
 
 
 def _headline(comparison: Comparison) -> str:
@@ -84,12 +83,3 @@ def _figure(measurement: Measurement) -> str:
 def _small(differences: tuple[Difference, ...]) -> str:
     names = "; ".join(difference.what for difference in differences)
     return f"Less than two checks of one GPU differ by: {names}."
-
-
-def _print_missing(page: Page, missing: tuple[str, ...]) -> None:
-    if not missing:
-        return
-    page.blank()
-    page.paragraph("What only one of them has", style=_HEADING)
-    for line in missing:
-        page.paragraph(line, lead="  - ")

@@ -10,14 +10,8 @@ import math
 from tailwave.figures import percent, quantity, time
 from tailwave.model import Evidence, KernelDiagnosis, KernelFinding, Severity, Shape
 from tailwave.reports.page import Page
+from tailwave.reports.styles import SEVERITY_STYLES
 
-_STYLES = {
-    Severity.CRITICAL: "bold red",
-    Severity.MAJOR: "bold yellow",
-    Severity.MINOR: "bold cyan",
-    Severity.INFO: "dim",
-}
-_HEADING = "bold underline"
 _INDENT = " " * 4
 _INNER = " " * 8
 _LONGEST_NAME = 60
@@ -53,8 +47,7 @@ def print_kernels(page: Page, kernels: tuple[KernelDiagnosis, ...], *, recorded:
     """
     if not kernels:
         return
-    page.blank()
-    page.paragraph("Kernels, by the time that they lose", style=_HEADING)
+    page.heading("Kernels, by the time that they lose")
     shown = tuple(one for one in kernels if one.in_trace) if recorded else kernels
     if not shown:
         page.paragraph(_STRANGERS)
@@ -132,7 +125,7 @@ def _shape(shape: Shape) -> str:
 
 
 def _print_finding(page: Page, finding: KernelFinding) -> None:
-    style = _STYLES[finding.severity]
+    style = SEVERITY_STYLES[finding.severity]
     lead = f"{_INDENT}{finding.severity.upper():<8}  "
     by = "" if finding.by == "tailwave" else f", going by {finding.by}"
     if finding.severity is Severity.INFO:
@@ -181,8 +174,7 @@ def _print_unanswered(page: Page, kernels: tuple[KernelDiagnosis, ...]) -> None:
     questions = {one.code: one for kernel in kernels for one in kernel.unanswered}
     if not questions:
         return
-    page.blank()
-    page.paragraph("What the profile does not answer", style=_HEADING)
+    page.heading("What the profile does not answer")
     for code, one in questions.items():
         of = sum(any(u.code == code for u in kernel.unanswered) for kernel in kernels)
         some = f" (of {of} of {len(kernels)} kernels)" if of < len(kernels) else ""

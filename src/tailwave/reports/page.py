@@ -13,8 +13,11 @@ from rich.cells import cell_len
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
+_HEADING = "bold underline"
 _WIDTH = 80
 _LEAST_WIDTH = 20  # a narrower terminal wraps the lines itself
 _GAP = 2  # between columns
@@ -51,6 +54,18 @@ class Page:
         for number, line in enumerate(lines):
             start = " " * indent if number else self._shown(lead)
             self._print(Text.assemble((start, lead_style), (line.plain, style)))
+
+    def heading(self, text: str) -> None:
+        """Print a heading below an empty line."""
+        self.blank()
+        self.paragraph(text, style=_HEADING)
+
+    def items(self, heading: str, lines: Sequence[str]) -> None:
+        """Print a heading and a list below it; nothing where the list is empty."""
+        if lines:
+            self.heading(heading)
+        for line in lines:
+            self.paragraph(line, lead="  - ")
 
     def columns(self, *cells: Cell) -> None:
         """Print cells side by side, two spaces apart, each line of them wrapped to its width."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 # A change of the step below this share is no change.
 _NO_CHANGE = 0.005
-_HEADING = "bold underline"
 
 
 def render_predictions(predictions: Predictions, console: Console) -> None:
@@ -28,10 +27,7 @@ def render_predictions(predictions: Predictions, console: Console) -> None:
         _print_each(page, predictions.answers)
     if predictions.combined is not None and len(predictions.combined.names) > 1:
         _print_together(page, predictions.combined, "The best combination")
-    if predictions.notes:
-        _print_heading(page, "Notes")
-        for note in predictions.notes:
-            page.paragraph(note, lead="  - ")
+    page.items("Notes", predictions.notes)
 
 
 def _headline(predictions: Predictions) -> str:
@@ -59,7 +55,7 @@ def _now(predictions: Predictions) -> str:
 
 def _print_each(page: Page, answers: tuple[Prediction, ...]) -> None:
     """Print one line for each answer that changes something, and one for all the others."""
-    _print_heading(page, "Each alone")
+    page.heading("Each alone")
     changing = [answer for answer in answers if _changes(answer)]
     names = max((len(_name(answer)) for answer in changing), default=0)
     times = max((len(time(answer.step_us_after)) for answer in changing), default=0)
@@ -74,17 +70,12 @@ def _print_each(page: Page, answers: tuple[Prediction, ...]) -> None:
 
 
 def _print_together(page: Page, prediction: Prediction, heading: str) -> None:
-    _print_heading(page, heading)
+    page.heading(heading)
     page.paragraph(_name(prediction), lead="  ")
     before, after = time(prediction.step_us_now), time(prediction.step_us_after)
     page.paragraph(f"now {before} -> after {after} ({_effect(prediction)})", lead="    ")
     for note in prediction.notes:
         page.paragraph(note, lead="    ", style="dim")
-
-
-def _print_heading(page: Page, text: str) -> None:
-    page.blank()
-    page.paragraph(text, style=_HEADING)
 
 
 def _name(prediction: Prediction) -> str:

@@ -20,17 +20,11 @@ from tailwave.model import (
 )
 from tailwave.reports.kernels_terminal import kernels_headline, print_kernels
 from tailwave.reports.page import Page
+from tailwave.reports.styles import SEVERITY_STYLES
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_STYLES = {
-    Severity.CRITICAL: "bold red",
-    Severity.MAJOR: "bold yellow",
-    Severity.MINOR: "bold cyan",
-    Severity.INFO: "dim",
-}
-_HEADING = "bold underline"
 _INDENT = " " * 4
 _PROFILE = "ncu"  # what kinds of kernel profiles begin with
 _GPU_AT_WORK = ("kernels", "copies")
@@ -45,7 +39,7 @@ def render(diagnosis: Diagnosis, console: Console) -> None:
     _print_division(page, diagnosis.division)
     _print_findings(page, diagnosis.findings)
     print_kernels(page, diagnosis.kernels, recorded=diagnosis.steps is not None)
-    _print_notes(page, diagnosis)
+    page.items("Notes" if diagnosis.steps or diagnosis.kernels else "Why", diagnosis.notes)
 
 
 def _headline(diagnosis: Diagnosis) -> str:
@@ -132,7 +126,7 @@ def _print_division(page: Page, division: tuple[Share, ...]) -> None:
     shares = _by_size(division)
     if not shares:
         return
-    _print_heading(page, "Where the time of a step goes")
+    page.heading("Where the time of a step goes")
     label_width = max(len(share.label) for share in shares)
     whole = _whole(division)
     for share in shares:
@@ -145,7 +139,7 @@ def _print_findings(page: Page, findings: tuple[Finding, ...]) -> None:
     if not findings:
         return
     each_alone = " (each alone: savings do not add up)" if len(findings) > 1 else ""
-    _print_heading(page, f"What costs time, and what its cure is worth{each_alone}")
+    page.heading(f"What costs time, and what its cure is worth{each_alone}")
     after_block = False
     for number, finding in enumerate(findings, start=1):
         if after_block:
@@ -174,25 +168,12 @@ def _print_briefly(page: Page, number: int, finding: Finding) -> None:
 
 def _print_title(page: Page, number: int, finding: Finding, title: str, style: str = "") -> None:
     lead = f"{number:>2}. {finding.severity.upper():<8}  "
-    page.paragraph(title, lead=lead, lead_style=_STYLES[finding.severity], style=style)
+    page.paragraph(title, lead=lead, lead_style=SEVERITY_STYLES[finding.severity], style=style)
 
 
 def _print_evidence(page: Page, evidence: Evidence) -> None:
     figure = "" if evidence.value is None else quantity(evidence.value, evidence.unit)
     page.paragraph(evidence.what, lead=f"{_INDENT}{figure:>9}  ", style="dim")
-
-
-def _print_notes(page: Page, diagnosis: Diagnosis) -> None:
-    if not diagnosis.notes:
-        return
-    _print_heading(page, "Notes" if diagnosis.steps or diagnosis.kernels else "Why")
-    for note in diagnosis.notes:
-        page.paragraph(note, lead="  - ")
-
-
-def _print_heading(page: Page, text: str) -> None:
-    page.blank()
-    page.paragraph(text, style=_HEADING)
 
 
 def _saving(finding: Finding) -> str:

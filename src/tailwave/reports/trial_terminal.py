@@ -16,7 +16,6 @@ from tailwave.reports.subject import moment
 if TYPE_CHECKING:
     from rich.console import Console
 
-_HEADING = "bold underline"
 _INDENT = " " * 4
 _STYLES = {
     Decision.KEPT: "bold green",
@@ -44,7 +43,7 @@ def render_trial(trial: Trial, console: Console) -> None:
     _print_noise(page, trial)
     _print_table(page, trial.outcomes)
     _print_details(page, trial.outcomes)
-    _print_notes(page, trial.notes)
+    page.items("Notes", trial.notes)
 
 
 def _conclusions(trial: Trial, kept: list[Outcome]) -> list[str]:
@@ -148,7 +147,7 @@ def _restored(restored: Restored, unit: str) -> str:
 def _print_table(page: Page, outcomes: tuple[Outcome, ...]) -> None:
     if not outcomes:
         return
-    _print_heading(page, "What was tried (95% intervals, for all of them together)")
+    page.heading("What was tried (95% intervals, for all of them together)")
     _print_row(page, ("remedy", "decision", "p50", "p99", "at most"), "dim")
     for outcome in outcomes:
         effects = {effect.quantile: effect for effect in outcome.effects}
@@ -202,19 +201,6 @@ def _print_effect(page: Page, effect: Effect) -> None:
 def _outputs(outcome: Outcome) -> str:
     detail = f" ({outcome.outputs_detail})" if outcome.outputs_detail else ""
     return f"{outcome.outputs}{detail}"
-
-
-def _print_notes(page: Page, notes: tuple[str, ...]) -> None:
-    if not notes:
-        return
-    _print_heading(page, "Notes")
-    for note in notes:
-        page.paragraph(note, lead="  - ")
-
-
-def _print_heading(page: Page, text: str) -> None:
-    page.blank()
-    page.paragraph(text, style=_HEADING)
 
 
 def _changed(effect: Effect) -> str:
