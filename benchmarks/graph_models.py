@@ -29,7 +29,7 @@ from torch import Tensor, nn
 
 import tailwave
 from benchmarks.provenance import provenance
-from benchmarks.workloads.models import Decoding, Tower, decoder
+from benchmarks.workloads.models import Decoding, RecurrentLoop, Tower, decoder
 from tailwave.stats import summarise
 
 ROUNDS = 150
@@ -79,26 +79,9 @@ def bert() -> tuple[Step, Draw]:
     return step, lambda: (torch.randint(30000, (1, 128), device="cuda"),)
 
 
-class Gru(nn.Module):
-    """Two layers of GRU cells, stepped through a sequence in Python."""
-
-    def __init__(self, width: int) -> None:
-        """Make the cells."""
-        super().__init__()
-        self.lower, self.upper = nn.GRUCell(width, width), nn.GRUCell(width, width)
-
-    def forward(self, sequence: Tensor) -> Tensor:
-        """Run through (time, batch, width)."""
-        low = high = torch.zeros_like(sequence[0])
-        for x in sequence:
-            low = self.lower(x, low)
-            high = self.upper(low, high)
-        return high
-
-
 def gru() -> tuple[Step, Draw]:
     """A GRU's pass over 24 frames, batch 8."""
-    return Gru(256).cuda().eval(), lambda: (torch.randn(24, 8, 256, device="cuda"),)
+    return RecurrentLoop(256).cuda().eval(), lambda: (torch.randn(24, 8, 256, device="cuda"),)
 
 
 class Block(nn.Module):

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, count
-from tailwave.kernel_rules.view import L1_BUSY, SMS, Kernel, MissingCounterError
+from tailwave.kernel_rules.view import ELAPSED, L1_BUSY, SMS, Kernel, MissingCounterError
 from tailwave.model import Evidence
 
 CODE = "bank-conflict"
@@ -35,7 +35,7 @@ TITLE = "Shared-memory accesses conflict in their banks"
 QUESTION = "do shared-memory accesses conflict in their banks?"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
-METRICS = (f"{_CONFLICTS}.sum", f"{_WAVEFRONTS}.sum", "sm__cycles_elapsed.max", SMS)
+METRICS = (f"{_CONFLICTS}.sum", f"{_WAVEFRONTS}.sum", ELAPSED[0], SMS)
 THEIRS = (("UncoalescedSharedAccess", ""), ("SharedMemoryConflicts", ""))
 TRUSTED = (("UncoalescedSharedAccess", "uncoalesced shared accesses"),)
 DIFFERS = "tailwave counts cycles of the SMs' data stage, ncu wavefronts"

@@ -24,21 +24,17 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, ratio
-from tailwave.kernel_rules.view import ISSUED, LATENCY, MEMORY_BUSY, SM_BUSY, STALLS, Kernel
+from tailwave.kernel_rules.view import MEMORY_BUSY, SM_BUSY, STALLED, STALLS, WORKING, Kernel
 
 CODE = "barrier-stall"
 TITLE = "Warps wait for each other at barriers"
 QUESTION = "do warps wait at barriers?"
 METRICS = (
     STALLS.format("barrier"),
-    STALLS.format("selected"),
-    STALLS.format("not_selected"),
-    LATENCY,
-    *ISSUED,
+    *STALLED,
     SM_BUSY,
     MEMORY_BUSY,
-    "sm__cycles_active.avg",
-    "sm__cycles_elapsed.max",
+    *WORKING,
 )
 NEEDED = (MEMORY_BUSY,)
 THEIRS = (("CPIStall", "Barrier"),)

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, ratio
-from tailwave.kernel_rules.view import LANES, LATENCY, STALLS, Kernel, MissingCounterError
+from tailwave.kernel_rules.view import LANES, LATENCY, STALLS, WORKING, Kernel, MissingCounterError
 from tailwave.model import Evidence
 
 CODE = "divergence"
@@ -46,8 +46,7 @@ METRICS = (
     _PREDICATED,
     *(STALLS.format(reason) for reason in _RUNNING),
     LATENCY,
-    "sm__cycles_active.avg",
-    "sm__cycles_elapsed.max",
+    *WORKING,
 )
 THEIRS = (("ThreadDivergence", ""),)
 TRUSTED = (("ThreadDivergence", "diverging threads"),)

@@ -29,13 +29,15 @@ from __future__ import annotations
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, least, ratio
 from tailwave.kernel_rules.view import (
-    ISSUED,
+    GRID,
     LANES,
-    LATENCY,
+    LIMITS,
     MEMORY_BUSY,
     SM_BUSY,
     SMS,
+    STALLED,
     STALLS,
+    WORKING,
     Kernel,
     MissingCounterError,
 )
@@ -61,21 +63,14 @@ _LIMITS = {
 METRICS = (
     _HELD,
     _ACHIEVED,
-    "launch__occupancy_limit_registers",
-    "launch__occupancy_limit_shared_mem",
-    "launch__occupancy_limit_warps",
-    "launch__occupancy_limit_blocks",
-    "launch__grid_size",
+    *LIMITS,
+    GRID,
     SMS,
     *(STALLS.format(reason) for reason in _HIDEABLE),
-    STALLS.format("selected"),
-    STALLS.format("not_selected"),
-    LATENCY,
-    *ISSUED,
+    *STALLED,
     SM_BUSY,
     MEMORY_BUSY,
-    "sm__cycles_active.avg",
-    "sm__cycles_elapsed.max",
+    *WORKING,
 )
 NEEDED = (MEMORY_BUSY,)
 THEIRS = (("TheoreticalOccupancy", ""), ("AchievedOccupancy", ""))

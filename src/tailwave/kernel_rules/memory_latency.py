@@ -33,11 +33,11 @@ from tailwave.kernel_rules.view import (
     ATOMICS_MOST,
     ATTAINABLE,
     DRAM_BUSY,
-    ISSUED,
     L2_BUSY,
-    LATENCY,
     SM_BUSY,
+    STALLED,
     STALLS,
+    WORKING,
     Kernel,
     MissingCounterError,
 )
@@ -47,16 +47,12 @@ TITLE = "Warps wait for memory, and too little hides it"
 QUESTION = "does the kernel wait for the latency of memory?"
 METRICS = (
     STALLS.format("long_scoreboard"),
-    STALLS.format("selected"),
-    STALLS.format("not_selected"),
-    LATENCY,
-    *ISSUED,
+    *STALLED,
     SM_BUSY,
     DRAM_BUSY[0],
     L2_BUSY,
     ATOMICS_MOST,
-    "sm__cycles_active.avg",
-    "sm__cycles_elapsed.max",
+    *WORKING,
 )
 NEEDED = (L2_BUSY, DRAM_BUSY[0])
 THEIRS = (("CPIStall", "Long Scoreboard"),)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, ratio
-from tailwave.kernel_rules.view import ACTIVE_MEAN, ACTIVE_MOST, GRID, SMS, Kernel
+from tailwave.kernel_rules.view import ACTIVE_MEAN, ACTIVE_MOST, ELAPSED, GRID, SMS, Kernel
 from tailwave.model import Evidence
 
 CODE = "sm-imbalance"
@@ -32,7 +32,7 @@ CODE = "sm-imbalance"
 ONE_ACCESS = 300
 TITLE = "A few SMs work while the others have run out"
 QUESTION = "is the work spread evenly over the SMs?"
-METRICS = (ACTIVE_MEAN, ACTIVE_MOST, "sm__cycles_elapsed.max", GRID, SMS)
+METRICS = (ACTIVE_MEAN, ACTIVE_MOST, ELAPSED[0], GRID, SMS)
 THEIRS = (("WorkloadImbalance", "SMs"),)
 DIFFERS = (
     "ncu does not take off what the grid's size explains, and scales its estimate by how long the "

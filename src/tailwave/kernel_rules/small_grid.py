@@ -11,6 +11,7 @@ from tailwave.kernel_rules.cause import Cause, count
 from tailwave.kernel_rules.view import (
     ACTIVE_MEAN,
     ACTIVE_MOST,
+    ELAPSED,
     GRID,
     SMS,
     Kernel,
@@ -21,7 +22,7 @@ from tailwave.model import Evidence
 CODE = "small-grid"
 TITLE = "A grid too small for the chip leaves SMs idle"
 QUESTION = "has every SM a CTA?"
-METRICS = (GRID, SMS, ACTIVE_MOST, "sm__cycles_elapsed.max")
+METRICS = (GRID, SMS, ACTIVE_MOST, ELAPSED[0])
 THEIRS = (("LaunchConfiguration", "Small Grid"),)
 DIFFERS = "tailwave counts only the time in which the other SMs worked"
 

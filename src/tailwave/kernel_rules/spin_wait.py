@@ -25,7 +25,16 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, ratio
-from tailwave.kernel_rules.view import ISSUED, LATENCY, STALLS, Kernel, MissingCounterError
+from tailwave.kernel_rules.view import (
+    GRID,
+    LIMITS,
+    SMS,
+    STALLED,
+    STALLS,
+    WORKING,
+    Kernel,
+    MissingCounterError,
+)
 from tailwave.model import Evidence
 
 CODE = "spin-wait"
@@ -40,19 +49,12 @@ METRICS = (
     *(_REQUESTS.format(operation) for operation in ("ld", "red", "atom")),
     _READ,
     _L1_HITS,
-    "launch__grid_size",
-    "launch__sm_count",
-    "launch__occupancy_limit_registers",
-    "launch__occupancy_limit_shared_mem",
-    "launch__occupancy_limit_warps",
-    "launch__occupancy_limit_blocks",
+    GRID,
+    SMS,
+    *LIMITS,
     *(STALLS.format(reason) for reason in _WAITS),
-    STALLS.format("selected"),
-    STALLS.format("not_selected"),
-    LATENCY,
-    *ISSUED,
-    "sm__cycles_active.avg",
-    "sm__cycles_elapsed.max",
+    *STALLED,
+    *WORKING,
 )
 NEEDED = (_READ,)
 THEIRS = ()

@@ -33,6 +33,12 @@ GRID = "launch__grid_size"
 _LIMIT = "launch__occupancy_limit_"
 _LIMITS = ("registers", "shared_mem", "warps", "blocks")  # newer versions tell of barriers as well
 _NOT_STALLED = ("selected", "not_selected")
+
+# What rules ask to be recorded, by what they compute of it: the CTAs that an SM holds, the part of
+# the kernel in which the average SM worked, and what warps and schedulers lost to stalls.
+LIMITS = tuple(f"{_LIMIT}{name}" for name in _LIMITS)
+WORKING = (ACTIVE_MEAN, ELAPSED[0])
+STALLED = (*(STALLS.format(reason) for reason in _NOT_STALLED), LATENCY, *ISSUED)
 _ELIGIBLE = "smsp__warps_eligible.avg.per_cycle_active"
 _WARPS = "smsp__warps_active.avg.per_cycle_active"
 _FEW_STALLS = "CPIStall"  # ncu's rule, which tells of the one or two greatest reasons and no other

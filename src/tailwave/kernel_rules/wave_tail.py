@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.kernel_rules.cause import Cause, least, ratio
-from tailwave.kernel_rules.view import ACTIVE_MEAN, ACTIVE_MOST, GRID, SMS, Kernel
+from tailwave.kernel_rules.view import ACTIVE_MEAN, ACTIVE_MOST, ELAPSED, GRID, SMS, Kernel
 from tailwave.model import Evidence
 
 CODE = "wave-tail"
@@ -20,7 +20,7 @@ METRICS = (
     "launch__waves_per_multiprocessor",
     ACTIVE_MEAN,
     ACTIVE_MOST,
-    "sm__cycles_elapsed.max",
+    ELAPSED[0],
 )
 THEIRS = (("LaunchConfiguration", "Tail"),)
 DIFFERS = (
