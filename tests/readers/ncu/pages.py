@@ -7,6 +7,9 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from tailwave.model import KernelProfiles
+from tailwave.readers import read_profiles
+
 LAUNCH = (
     *("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream"),
     *("Block Size", "Grid Size", "Device", "CC"),
@@ -58,3 +61,13 @@ def saved(folder: Path, text: str | bytes) -> Path:
     path = folder / "page.csv"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
+
+
+TIME, HITS, STORED = "gpu__time_duration.sum", "lts__t_sector_hit_rate.pct", "dram__bytes.sum"
+METRICS = [(TIME, "us", "1,205.50"), (HITS, "%", "82.25"), (STORED, "Kbyte", "12.50")]
+TWO = [(launched(0), METRICS), (launched(1, "void f<int, 2>(T1 *)"), METRICS)]
+
+
+def read(folder: Path, text: str | bytes) -> KernelProfiles:
+    """Save a page and read it."""
+    return read_profiles(saved(folder, text))
