@@ -126,6 +126,7 @@ FAMILIES = (
         imports=None,
         registry="COMMANDS",
         support=(
+            "bar",
             "check_progress",
             "checking",
             "console",

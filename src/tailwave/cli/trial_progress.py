@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from types import TracebackType
-from typing import Self
-
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
+from tailwave.cli.bar import Bar
 from tailwave.figures import percent, time
 from tailwave.remedies.base import Candidate
 from tailwave.remedies.choose import Choice
@@ -16,31 +10,12 @@ from tailwave.remedies.choose import Choice
 _US_PER_S = 1e6
 
 
-class TrialProgress:
+class TrialProgress(Bar):
     """A bar over the runs, on a terminal; what may be gained is said wherever stderr goes."""
 
     def __init__(self) -> None:
         """Draw nothing yet."""
-        self._console = Console(stderr=True, highlight=False)
-        columns = (TextColumn("{task.description}"), BarColumn(20), TimeElapsedColumn())
-        self._bar = Progress(
-            *columns, console=self._console, transient=True, disable=not sys.stderr.isatty()
-        )
-        self._task = self._bar.add_task("", total=1)
-
-    def __enter__(self) -> Self:
-        """Start drawing."""
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Take the bar away."""
-        self._bar.stop()
+        super().__init__(total=1, width=20)
 
     def planned(self, choice: Choice, /) -> None:
         """Say what will be tried, and what each can bring at most."""
@@ -50,10 +25,10 @@ class TrialProgress:
     def begin(self, what: str, done: int, total: int, left_s: float | None, /) -> None:
         """Say which run begins, and how long the trial may take from here."""
         left = f", {time(left_s * _US_PER_S)} left at most" if left_s is not None else ""
-        self._bar.update(self._task, description=f"{what}{left}", completed=done, total=total)
+        self.update(f"{what}{left}", done, total)
 
     def _say(self, line: str) -> None:
-        self._console.print(line, markup=False, soft_wrap=True)
+        self.console.print(line, markup=False, soft_wrap=True)
 
 
 def _bound(candidate: Candidate) -> str:
