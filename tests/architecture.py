@@ -68,7 +68,7 @@ FAMILIES = (
         "kernel_rules",
         imports=("model", "figures", "timeline", "replay", "rules.build"),
         registry="KERNEL_RULES",
-        support=("bounds", "cause", "join", "joining", "sectors", "theirs", "view"),
+        support=("bounds", "cause", "join", "joining", "notes", "sectors", "theirs", "view"),
         engine="diagnose",
     ),
     Family("counters", imports=("errors",)),

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from tailwave.kernel_rules import KERNEL_RULES
 from tailwave.kernel_rules.bounds import bound, figures, stalls
 from tailwave.kernel_rules.cause import WORTH_SAYING, Cause
+from tailwave.kernel_rules.notes import notes_on
 from tailwave.kernel_rules.theirs import against, beside, bound_of, instead
 from tailwave.kernel_rules.view import Kernel, MissingCounterError
 from tailwave.model import (
-    DeviceInfo,
     Diagnosis,
     KernelDiagnosis,
     KernelFinding,
@@ -26,11 +26,6 @@ from tailwave.rules.build import severity
 
 _DURATION = ("gpu__time_duration.sum", "gpu__time_duration.max", "gpu__time_duration.avg")
 _NS_PER_US = 1e3
-_REST = (
-    "A details page leaves out most counters. Those that answer the open questions are in its "
-    "report: give the report itself, or its raw page (ncu --import REPORT --csv --page raw > "
-    "raw.csv). Where no report was kept, make one: ncu --set full -o REPORT PROGRAM."
-)
 
 
 def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
@@ -47,12 +42,7 @@ def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
         steps=None,
         division=(),
         findings=(),
-        notes=(
-            *(note for file in files for note in file.notes),
-            *_several_chips(kernels),
-            *_unused(kernels),
-            *_left_out(files, kernels),
-        ),
+        notes=(*(note for file in files for note in file.notes), *notes_on(files, kernels)),
         kernels=kernels,
     )
 
@@ -60,54 +50,6 @@ def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
 def _kind(files: Sequence[KernelProfiles]) -> str:
     kinds = {file.kind for file in files if file.profiles}
     return kinds.pop() if len(kinds) == 1 else "ncu"
-
-
-def _several_chips(kernels: Sequence[KernelDiagnosis]) -> tuple[str, ...]:
-    """Say so where kernels ran on different GPUs, for the report heads with one device."""
-    found: list[DeviceInfo] = []
-    for device in (kernel.device for kernel in kernels if kernel.device):
-        if all(_differ(device, other) for other in found):
-            found.append(device)
-    if len(found) < 2:  # noqa: PLR2004 - more than one
-        return ()
-    return (f"The kernels ran on different GPUs: {'; '.join(_words(one) for one in found)}.",)
-
-
-def _differ(one: DeviceInfo, other: DeviceInfo) -> bool:
-    """Tell two kinds of GPU apart by what is known of both; a page does not know the name."""
-    pairs = zip(_chip(one), _chip(other), strict=True)
-    return any(first and second and first != second for first, second in pairs)
-
-
-def _chip(device: DeviceInfo) -> tuple[str, int]:
-    """Return a GPU's compute capability, and its SMs; "" and 0 for what is not known."""
-    capability = f"CC {device.compute_major}.{device.compute_minor}" if device.compute_major else ""
-    return capability, device.sm_count
-
-
-def _words(device: DeviceInfo) -> str:
-    capability, sms = _chip(device)
-    return ", ".join(filter(None, (device.name or capability, f"{sms} SMs" if sms else "")))
-
-
-def _unused(kernels: Sequence[KernelDiagnosis]) -> tuple[str, ...]:
-    """Say what none of the kernels exercises: of that a profile of them tells nothing."""
-    each = [{text.partition(" (")[0]: None for text in kernel.absent} for kernel in kernels]
-    none = [name for name in each[0] if all(name in one for one in each)] if each else []
-    if not none:
-        return ()
-    listed = " or ".join(filter(None, (", ".join(none[:-1]), none[-1])))
-    return (f"No kernel here exercises {listed}: the counters say nothing of that.",)
-
-
-def _left_out(
-    files: Sequence[KernelProfiles], kernels: Sequence[KernelDiagnosis]
-) -> tuple[str, ...]:
-    """Say how to get what a details page leaves out, where that leaves a question open."""
-    has_details = any(file.profiles and "details" in file.kind for file in files)
-    if has_details and any(one.unanswered for one in kernels):
-        return (_REST,)
-    return ()
 
 
 def diagnose_kernels(profiles: Iterable[KernelProfile]) -> tuple[KernelDiagnosis, ...]:
@@ -217,7 +159,7 @@ def _absent(profile: KernelProfile) -> Iterable[str]:
 def _shape(profile: KernelProfile) -> tuple[object, ...]:
     """Return what launches of one kernel have in common; old pages tell sizes without shapes."""
     memory = (profile.dynamic_shared, profile.static_shared)
-    chip = _chip(profile.device) if profile.device else ()
+    chip = (profile.device.capability, profile.device.sm_count) if profile.device else ()
     grid = profile.grid or profile.value("launch__grid_size")
     block = profile.block or profile.value("launch__block_size")
     return (profile.name, grid, block, memory, profile.registers, chip)

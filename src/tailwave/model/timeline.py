@@ -51,6 +51,17 @@ class DeviceInfo(msgspec.Struct, frozen=True):
     shared_per_sm: int = 0
     shared_per_block_optin: int = 0
 
+    @property
+    def capability(self) -> str:
+        """Its compute capability: ``CC 9.0``; "" where that is not known."""
+        return f"CC {self.compute_major}.{self.compute_minor}" if self.compute_major else ""
+
+    @property
+    def words(self) -> str:
+        """What is known of it: its name, else its compute capability, and how many SMs it has."""
+        sms = f"{self.sm_count} SMs" if self.sm_count else ""
+        return ", ".join(filter(None, (self.name or self.capability or "unknown", sms)))
+
 
 class HostTable(msgspec.Struct, frozen=True):
     """What host threads did: one row per operator, runtime call, Python frame or annotation.

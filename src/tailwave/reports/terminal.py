@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tailwave.figures import percent, quantity, time
 from tailwave.model import (
-    DeviceInfo,
     Diagnosis,
     Evidence,
     Finding,
@@ -90,18 +89,13 @@ def _print_subject(page: Page, diagnosis: Diagnosis) -> None:
     page.paragraph(
         source, lead="  profile    " if is_profile else "  recording  ", lead_style="dim"
     )
-    page.paragraph(_device(diagnosis.device), lead="  device     ", lead_style="dim")
+    page.paragraph(
+        diagnosis.device.words if diagnosis.device else "unknown",
+        lead="  device     ",
+        lead_style="dim",
+    )
     if diagnosis.steps:
         page.paragraph(_steps(diagnosis.steps), lead="  steps      ", lead_style="dim")
-
-
-def _device(device: DeviceInfo | None) -> str:
-    """Name a device; one without a name goes by its compute capability, where that is known."""
-    if device is None:
-        return "unknown"
-    capability = f"CC {device.compute_major}.{device.compute_minor}" if device.compute_major else ""
-    processors = f"{device.sm_count} SMs" if device.sm_count else ""
-    return ", ".join(filter(None, (device.name or capability or "unknown", processors)))
 
 
 def _source(source: Source) -> str:
