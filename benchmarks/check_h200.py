@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tailwave import __version__, session
-from tailwave.devices import open_device
-from tailwave.devices.base import DeviceLostError
+from tailwave.gpu.devices import open_device
+from tailwave.gpu.devices.base import DeviceLostError
+from tailwave.gpu.probes import run_probes
 from tailwave.model import Measurement, Session, Status, Table
-from tailwave.probes import run_probes
 
 GOAL_APART = 0.03
 GOAL_SECONDS = 60.0

@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from tailwave.devices import open_device
-from tailwave.devices.base import Buffer, Device, Launch
+from tailwave.gpu.devices import open_device
+from tailwave.gpu.devices.base import Buffer, Device, Launch
 
 _CHILD: Final = "--run"
 _EXACT: Final = 0.02  # counters also see the traffic of the machine itself

@@ -15,8 +15,8 @@ from functools import partial
 
 import numpy as np
 
-from tailwave.devices import open_device
-from tailwave.devices.base import Buffer, Device, Feature, Graph, Launch, Stream, Words
+from tailwave.gpu.devices import open_device
+from tailwave.gpu.devices.base import Buffer, Device, Feature, Graph, Launch, Stream, Words
 
 _EMPTY = Launch("empty", 1, 32)
 _LINE_WORDS = 16

@@ -53,7 +53,7 @@ _UNZIP = (
     "packed = gzip.open(sys.argv[1])\nwhile packed.read(1 << 20): pass",
 )
 _TAILWAVE = (
-    "from pathlib import Path; from tailwave.readers import read",
+    "from pathlib import Path; from tailwave.recordings.readers import read",
     "timelines = read(Path(sys.argv[1]))",
 )
 _DIAGNOSE = (

@@ -67,7 +67,7 @@ ranges = database.execute('''
 """,
 )
 _TAILWAVE = (
-    "from pathlib import Path; from tailwave.readers import read",
+    "from pathlib import Path; from tailwave.recordings.readers import read",
     "timelines = read(Path(sys.argv[1]))",
 )
 

@@ -20,9 +20,9 @@ import numpy as np
 
 from benchmarks.provenance import provenance
 from tailwave.model import GpuKind, Timeline
-from tailwave.readers import read
-from tailwave.rules.diagnose import diagnose
-from tailwave.timeline.steps import find_steps
+from tailwave.recordings.causes.diagnose import diagnose
+from tailwave.recordings.readers import read
+from tailwave.recordings.timeline.steps import find_steps
 
 WARM, STEPS = 10, 20
 NEAR = 0.01

@@ -48,10 +48,10 @@ import torch
 from torch import nn
 
 from benchmarks.provenance import provenance
-from tailwave.hook.recording import library
-from tailwave.hook.recording.cupti import DRIVER, KINDS, RUNTIME, Cupti
-from tailwave.hook.recording.selection import ACTIVITIES, is_recorded
-from tailwave.hook.recording.spool import Block, Spool
+from tailwave.cures.hook.recording import library
+from tailwave.cures.hook.recording.cupti import DRIVER, KINDS, RUNTIME, Cupti
+from tailwave.cures.hook.recording.selection import ACTIVITIES, is_recorded
+from tailwave.cures.hook.recording.spool import Block, Spool
 
 WARM = 15
 WARM_S = 0.7

@@ -32,8 +32,8 @@ from typing import Any, NamedTuple
 
 from provenance import provenance, smi
 
+from tailwave.cures.trials.workspace import workspace
 from tailwave.errors import TailwaveError
-from tailwave.trials.workspace import workspace
 
 SCRIPTS = Path(__file__).with_name("trials")
 TAILWAVE = (sys.executable, "-m", "tailwave")

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tailwave.readers import read
-from tailwave.replay.change import Change
-from tailwave.replay.copy_changes import async_copy
-from tailwave.replay.forecast import Forecast, forecast
-from tailwave.replay.gpu_changes import grid, isolated, sm_count, spread
-from tailwave.replay.host_changes import cuda_graph, fed, no_sync, unstretched
-from tailwave.replay.waves import scaling
-from tailwave.timeline.prepare import prepare
+from tailwave.recordings.readers import read
+from tailwave.recordings.replay.change import Change
+from tailwave.recordings.replay.copy_changes import async_copy
+from tailwave.recordings.replay.forecast import Forecast, forecast
+from tailwave.recordings.replay.gpu_changes import grid, isolated, sm_count, spread
+from tailwave.recordings.replay.host_changes import cuda_graph, fed, no_sync, unstretched
+from tailwave.recordings.replay.waves import scaling
+from tailwave.recordings.timeline.prepare import prepare
 
 ROOT = Path(__file__).parents[1]
 DOCUMENT = ROOT / "docs" / "replay.md"

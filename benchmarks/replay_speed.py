@@ -12,11 +12,11 @@ from pathlib import Path
 
 from read_kineto import big_trace
 
-from tailwave.readers import read
-from tailwave.replay.engine import run
-from tailwave.replay.forecast import forecast
-from tailwave.replay.program import Program
-from tailwave.timeline.prepare import prepare
+from tailwave.recordings.readers import read
+from tailwave.recordings.replay.engine import run
+from tailwave.recordings.replay.forecast import forecast
+from tailwave.recordings.replay.program import Program
+from tailwave.recordings.timeline.prepare import prepare
 
 GOAL_SECONDS_A_MILLION = 2.0
 _BEST_OF = 3

@@ -24,12 +24,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tailwave import __version__, session
-from tailwave.devices import open_device, sim
-from tailwave.devices.sim import chip as chips
-from tailwave.devices.sim.topology import Topology, build
+from tailwave.gpu.devices import open_device, sim
+from tailwave.gpu.devices.sim import chip as chips
+from tailwave.gpu.devices.sim.topology import Topology, build
+from tailwave.gpu.probes import run_probes
+from tailwave.gpu.probes.l2 import line_sides
 from tailwave.model import Floats, Measurement, Session, Table
-from tailwave.probes import run_probes
-from tailwave.probes.l2 import line_sides
 
 RESULTS = Path(__file__).parent / "results"
 RUNS = tuple(RESULTS / "check" / f"run{number}.json" for number in (1, 2, 3))

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import showing
 
+from tailwave.cures.library.gpu import Gpu, on_current_gpu
 from tailwave.errors import UnavailableError
-from tailwave.inprocess.gpu import Gpu, on_current_gpu
 
 THREADS = 1024
 ROUNDS, RUNS = 3, 120

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.places import ROOT
+
 RECORDING = "examples/recordings/decode_small.eager.json.gz"
 
 

@@ -16,10 +16,10 @@ import msgspec
 import pytest
 
 from tailwave.model import Diagnosis
-from tailwave.readers import read
-from tailwave.rules.diagnose import diagnose
+from tailwave.recordings.causes.diagnose import diagnose
+from tailwave.recordings.readers import read
+from tests.places import TESTS
 
-TESTS = Path(__file__).parent
 FOLDERS = (TESTS / "data/traces", TESTS.parent / "benchmarks/results/recordings")
 # A cause that must not come first may still cost a little; more than this share is a wrong verdict.
 WRONG_ABOVE = 0.40

@@ -26,8 +26,9 @@ from tailwave.model import (
 )
 from tailwave.session import SCHEMA, load, save
 from tests.measured import session
+from tests.places import DATA
 
-SESSIONS = Path(__file__).parent / "data" / "sessions"
+SESSIONS = DATA / "sessions"
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 import tailwave
-from tailwave.devices import open_device
-from tailwave.devices.base import Launch
+from tailwave.gpu.devices import open_device
+from tailwave.gpu.devices.base import Launch
 
 WORDS = 1 << 23  # 64 MiB: more than L2 holds
 STEPS, PASSES = 200, 1  # each SM reads all of it in a pass

@@ -11,8 +11,8 @@ import time
 import torch
 
 import tailwave
-from tailwave.devices import open_device
-from tailwave.devices.base import Launch
+from tailwave.gpu.devices import open_device
+from tailwave.gpu.devices.base import Launch
 
 HELD, WIDTH, PRODUCTS = 4, 4096, 4
 STEPS = 1500

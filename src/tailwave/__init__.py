@@ -9,18 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tailwave.inprocess.graph import graph
-    from tailwave.inprocess.host_wait import host_wait
-    from tailwave.inprocess.l2_window import l2_window
-    from tailwave.inprocess.managed import managed
-    from tailwave.inprocess.marks import output, step
-    from tailwave.inprocess.named import stream
-    from tailwave.inprocess.partition import partition
-    from tailwave.inprocess.priority import priority
-    from tailwave.inprocess.staged import staged
+    from tailwave.cures.library.graph import graph
+    from tailwave.cures.library.host_wait import host_wait
+    from tailwave.cures.library.l2_window import l2_window
+    from tailwave.cures.library.managed import managed
+    from tailwave.cures.library.marks import output, step
+    from tailwave.cures.library.named import stream
+    from tailwave.cures.library.partition import partition
+    from tailwave.cures.library.priority import priority
+    from tailwave.cures.library.staged import staged
     from tailwave.model import Diagnosis, Finding, Timeline
-    from tailwave.readers import read
-    from tailwave.rules.diagnose import diagnose
+    from tailwave.recordings.causes.diagnose import diagnose
+    from tailwave.recordings.readers import read
 
 __all__ = [
     "Diagnosis",
@@ -47,18 +47,18 @@ _HOMES = {
     "Diagnosis": "tailwave.model",
     "Finding": "tailwave.model",
     "Timeline": "tailwave.model",
-    "diagnose": "tailwave.rules.diagnose",
-    "graph": "tailwave.inprocess.graph",
-    "host_wait": "tailwave.inprocess.host_wait",
-    "l2_window": "tailwave.inprocess.l2_window",
-    "managed": "tailwave.inprocess.managed",
-    "output": "tailwave.inprocess.marks",
-    "partition": "tailwave.inprocess.partition",
-    "priority": "tailwave.inprocess.priority",
-    "read": "tailwave.readers",
-    "staged": "tailwave.inprocess.staged",
-    "step": "tailwave.inprocess.marks",
-    "stream": "tailwave.inprocess.named",
+    "diagnose": "tailwave.recordings.causes.diagnose",
+    "graph": "tailwave.cures.library.graph",
+    "host_wait": "tailwave.cures.library.host_wait",
+    "l2_window": "tailwave.cures.library.l2_window",
+    "managed": "tailwave.cures.library.managed",
+    "output": "tailwave.cures.library.marks",
+    "partition": "tailwave.cures.library.partition",
+    "priority": "tailwave.cures.library.priority",
+    "read": "tailwave.recordings.readers",
+    "staged": "tailwave.cures.library.staged",
+    "step": "tailwave.cures.library.marks",
+    "stream": "tailwave.cures.library.named",
 }
 
 

@@ -6,8 +6,8 @@ import sys
 from unittest.mock import patch
 
 from tailwave.cli import run
-from tailwave.devices.base import ClockReason, GpuId, GpuProcess, GpuState
-from tailwave.trials.guards import Guards
+from tailwave.cures.trials.guards import Guards
+from tailwave.gpu.devices.base import ClockReason, GpuId, GpuProcess, GpuState
 
 CALM = GpuState(
     processes=(), memory_used_bytes=0, utilization=0.0, clock_reasons=frozenset(), mig=False

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from tailwave.devices.base import (
+from tailwave.errors import UnavailableError
+from tailwave.gpu.devices.base import (
     DeniedError,
     DeviceFailedError,
     DeviceLostError,
@@ -15,9 +16,8 @@ from tailwave.devices.base import (
     NotSupportedError,
     Stream,
 )
-from tailwave.devices.sim import chip
-from tailwave.devices.sim.device import SimDevice
-from tailwave.errors import UnavailableError
+from tailwave.gpu.devices.sim import chip
+from tailwave.gpu.devices.sim.device import SimDevice
 
 _GONE = "The GPU stopped answering (fell off the bus?); a restart of the machine brings it back."
 

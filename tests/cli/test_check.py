@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import jsonschema
 import pytest
 
-import tailwave.devices
+import tailwave.gpu.devices
 import tailwave.reports
 from tailwave.cli import run
 from tailwave.model import Health, Session, Status
@@ -42,8 +42,8 @@ def check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Check:
     """Run ``tailwave check`` on a faulty device, away from the user's own references."""
-    backends = {**tailwave.devices.BACKENDS, "faulty": "tests.cli.faulty:open"}
-    monkeypatch.setattr(tailwave.devices, "BACKENDS", backends)
+    backends = {**tailwave.gpu.devices.BACKENDS, "faulty": "tests.cli.faulty:open"}
+    monkeypatch.setattr(tailwave.gpu.devices, "BACKENDS", backends)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
     def call(device: str, *arguments: str, probes: tuple[str, ...] = ("launch",)) -> Outcome:

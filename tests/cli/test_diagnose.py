@@ -13,8 +13,8 @@ from tailwave.cli import run
 from tailwave.errors import UNREADABLE
 from tailwave.reports.chrome import to_chrome
 from tests.builders import Trace, kernel, steps
+from tests.places import TRACES
 
-TRACES = Path(__file__).parents[1] / "data/traces"
 LAUNCH_BOUND = TRACES / "decode_small.eager.json.gz"
 HEALTHY = TRACES / "gemm.big.json.gz"
 

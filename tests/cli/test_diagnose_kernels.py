@@ -14,8 +14,8 @@ from tailwave.cli import run
 from tailwave.errors import UNREADABLE
 from tailwave.reports.chrome import to_chrome
 from tests.builders import Trace, kernel, steps
-from tests.readers.ncu.pages import LAUNCH, launched, long_page, rows
-from tests.readers.ncu.real_pages import launches, page
+from tests.profiles.ncu.pages import LAUNCH, launched, long_page, rows
+from tests.profiles.ncu.real_pages import launches, page
 
 RAW, DETAILS = page("planted_faults.raw"), page("planted_faults.details")
 HEALTHY = (1, 3, 9, 12)

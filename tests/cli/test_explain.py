@@ -8,8 +8,8 @@ import pytest
 
 from tailwave.cli import run
 from tailwave.errors import USAGE
-from tailwave.kernel_rules import KERNEL_RULES
-from tailwave.rules import RULES
+from tailwave.profiles.rules import KERNEL_RULES
+from tailwave.recordings.causes import RULES
 
 CODES = list(dict.fromkeys(rule.CODE for rule in (*RULES, *KERNEL_RULES)))
 

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from tailwave.cli import run
-from tailwave.counters import catalogue
-from tailwave.counters.names import base, of_the_launch
 from tailwave.errors import USAGE, UnavailableError
-from tailwave.kernel_rules import KERNEL_RULES, bank_conflict, fabric_crossing
+from tailwave.profiles.counters import catalogue
+from tailwave.profiles.counters.names import base, of_the_launch
+from tailwave.profiles.rules import KERNEL_RULES, bank_conflict, fabric_crossing
 
 CODES = [rule.CODE for rule in KERNEL_RULES]
 ALL = frozenset(base(name) for rule in KERNEL_RULES for name in rule.METRICS)

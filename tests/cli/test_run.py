@@ -14,8 +14,9 @@ import pytest
 from tailwave import __version__
 from tailwave.cli import COMMANDS, group, run
 from tailwave.errors import SOFTWARE, UNAVAILABLE, UNREADABLE, USAGE, UnavailableError
+from tests.places import TRACES
 
-TRACE = Path(__file__).parents[1] / "data/traces/decode_small.eager.json.gz"
+TRACE = TRACES / "decode_small.eager.json.gz"
 INTERRUPTED = 130
 
 

@@ -11,9 +11,10 @@ import pytest
 from tailwave.cli import run
 from tailwave.session import load, save
 from tests.measured import figure, session
+from tests.places import DATA
 from tests.reports.checks import NARROW, NO_DEVICE
 
-SAVED = Path(__file__).parents[1] / "data" / "sessions" / "v1.json"
+SAVED = DATA / "sessions" / "v1.json"
 
 
 @pytest.fixture

@@ -19,9 +19,10 @@ import jsonschema
 import pytest
 
 from tailwave.cli import run
+from tailwave.cures.trials.guards import Guards
 from tailwave.errors import UNAVAILABLE, UNREADABLE, USAGE
-from tailwave.trials.guards import Guards
 from tests.cli.company import guards, shared, throttled
+from tests.places import ROOT
 
 # Its figures are computed from its environment, so that no test looks at a clock.
 PROGRAM = """
@@ -275,7 +276,7 @@ class Going:
                 "tests.cli.company",
                 *("try", "--remedy=env:SETTING=fast", r"--metric=step: (\d)", str(script)),
             ],
-            cwd=Path(__file__).parents[2],
+            cwd=ROOT,
             env={**os.environ, "TMPDIR": str(self.temporary)},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -376,7 +377,7 @@ def stubborn(folder: Path, before: Callable[[], object] | None = None) -> subpro
     script.write_text(STUBBORN)
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.cli.company", "try", str(script)],
-        cwd=Path(__file__).parents[2],
+        cwd=ROOT,
         env={**os.environ, "TMPDIR": str(folder / "temporary")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

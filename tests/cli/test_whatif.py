@@ -18,11 +18,11 @@ import pytest
 
 from tailwave.cli import run
 from tailwave.model import Timeline
-from tailwave.replay.whatif import WHATIFS
+from tailwave.recordings.replay.whatif import WHATIFS
 from tailwave.reports.chrome import to_chrome
 from tests.builders import Trace, kernel
+from tests.places import TRACES
 
-TRACES = Path(__file__).parents[1] / "data/traces"
 WAITS = TRACES / "syncs.item_each_layer.json.gz"
 OPTIONS = ["--graph" if w.name == "cuda-graph" else f"--{w.name}" for w in WHATIFS]
 

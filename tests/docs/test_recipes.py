@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
 import click
 import pytest
 
 from tailwave.cli import diagnose, fix, try_
-from tailwave.remedies import REMEDIES
-from tailwave.rules import RULES
+from tailwave.cures.catalogue import REMEDIES
+from tailwave.recordings.causes import RULES
+from tests.places import ROOT
 
-ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "recipes.md").read_text("utf-8")
 COMMANDS = {"diagnose": diagnose.command, "fix": fix.command, "try": try_.command}
 REMEDY_NAMES = {remedy.NAME for remedy in REMEDIES}

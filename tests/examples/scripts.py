@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[2]
+from tests.places import ROOT
+
 EXAMPLES = ROOT / "examples"
 BENCHMARKS = ROOT / "benchmarks"
 

@@ -14,10 +14,11 @@ from tailwave.model import Session, Status
 from tailwave.reports.check_json import check_to_json
 from tailwave.session import load
 from tests.measured import session, without
+from tests.places import DATA
 from tests.reports.checks import HEALTHY, LOST, NARROW, NO_DEVICE, SIMULATION
 
 SCHEMA = json.loads(Path(tailwave.reports.__file__).with_name("check.schema.json").read_text())
-SAVED = Path(__file__).parents[1] / "data" / "sessions" / "v1.json"
+SAVED = DATA / "sessions" / "v1.json"
 
 
 def as_json(whole: Session) -> Any:  # noqa: ANN401 - a JSON document

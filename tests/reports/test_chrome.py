@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tailwave.model import Timeline
-from tailwave.readers import read
+from tailwave.recordings.readers import read
 from tailwave.reports.chrome import to_chrome
 from tests.builders import PINNED_HTOD, Trace, copy, kernel, memset
 

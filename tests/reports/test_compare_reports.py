@@ -9,7 +9,7 @@ import jsonschema
 import msgspec
 
 import tailwave.reports
-from tailwave.compare import compare
+from tailwave.gpu.compare import compare
 from tailwave.model import Comparison, Status
 from tailwave.reports.compare_json import comparison_to_json
 from tailwave.reports.compare_terminal import render_comparison

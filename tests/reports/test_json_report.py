@@ -13,8 +13,8 @@ import pytest
 
 from tailwave import __version__
 from tailwave.model import DeviceInfo, Diagnosis, Evidence, Severity
+from tailwave.recordings.causes import RULES
 from tailwave.reports.json_report import to_json
-from tailwave.rules import RULES
 from tests.reports.samples import (
     HEALTHY_STEP,
     LAUNCH_BOUND,

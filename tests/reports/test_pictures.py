@@ -11,9 +11,10 @@ from tailwave.errors import UnavailableError, UsageError
 from tailwave.reports.pictures import save_pictures
 from tailwave.session import load
 from tests.measured import session
+from tests.places import DATA
 from tests.reports.checks import MAPPED
 
-SAVED = Path(__file__).parents[1] / "data" / "sessions" / "v1.json"
+SAVED = DATA / "sessions" / "v1.json"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tailwave import __version__
 from tailwave.model import DeviceInfo, Predictions, Source
-from tailwave.replay.whatif import WHATIFS, host_speed_is, sm_count_is
+from tailwave.recordings.replay.whatif import WHATIFS, host_speed_is, sm_count_is
 from tailwave.reports.predictions_json import predictions_to_json
 from tests.reports.predictions import EACH_ALONE, ONE
 

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 import tailwave.reports
 from tailwave.model import Decision, Restored, Trial
+from tailwave.recordings.causes.diagnose import diagnose
 from tailwave.reports.trial_json import trial_to_json
 from tailwave.reports.trial_terminal import render_trial
-from tailwave.rules.diagnose import diagnose
 from tests.builders import Trace, kernel, steps
 from tests.reports.printed import printed
 from tests.reports.trials import HARMFUL, KEPT, NO_GAIN, NOT_APPLICABLE, TRIAL, median, tail

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from tailwave import __version__
 from tailwave.cli.check_progress import Progress
 from tailwave.cli.judging import judged
-from tailwave.devices import open_device
-from tailwave.devices.base import DeniedError, Device, DeviceLostError, NotSupportedError
 from tailwave.errors import UnavailableError, UsageError
+from tailwave.gpu.devices import open_device
+from tailwave.gpu.devices.base import DeniedError, Device, DeviceLostError, NotSupportedError
+from tailwave.gpu.probes import PROBES, run_probes
+from tailwave.gpu.references.store import find_reference
 from tailwave.model import DeviceFacts, Health, Measurement, Session, Status, Table
-from tailwave.probes import PROBES, run_probes
-from tailwave.references.store import find_reference
 from tailwave.session import SCHEMA
 
 _INTERRUPTED = "It was interrupted."

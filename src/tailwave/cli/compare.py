@@ -16,7 +16,7 @@ def command(first: Path, second: Path, *, as_json: bool) -> None:
 
     A is how it was and B how it is now: another driver, another host, another GPU.
     """
-    from tailwave.compare import compare  # noqa: PLC0415 - numpy is not needed for --help
+    from tailwave.gpu.compare import compare  # noqa: PLC0415 - numpy is not needed for --help
     from tailwave.session import load  # noqa: PLC0415
 
     comparison = compare(load(first), load(second))

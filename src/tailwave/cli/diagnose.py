@@ -54,12 +54,12 @@ def command(
 
 def _diagnosis(timelines: list[Timeline], profiles: list[KernelProfiles], path: str) -> Diagnosis:
     """Diagnose a recording, kernel profiles, or both together."""
-    from tailwave.rules.diagnose import diagnose  # noqa: PLC0415 - numpy is not needed for --help
+    from tailwave.recordings.causes.diagnose import diagnose  # noqa: PLC0415 - numpy is not needed for --help
 
     if not profiles:
         return diagnose(timelines, path)
-    from tailwave.kernel_rules.diagnose import diagnose_profiles  # noqa: PLC0415 - only for profiles
-    from tailwave.kernel_rules.join import Join  # noqa: PLC0415
+    from tailwave.profiles.rules.diagnose import diagnose_profiles  # noqa: PLC0415 - only for profiles
+    from tailwave.profiles.rules.join import Join  # noqa: PLC0415
 
     alone = diagnose_profiles(profiles, path)
     if not timelines:

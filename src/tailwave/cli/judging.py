@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from tailwave.gpu.references.store import find_reference
+from tailwave.gpu.verdicts.health import worst
+from tailwave.gpu.verdicts.judge import judge
 from tailwave.model import DeviceFacts, Health, Session
-from tailwave.references.store import find_reference
-from tailwave.verdicts.health import worst
-from tailwave.verdicts.judge import judge
 
 _WITHOUT_REFERENCE = "Only what holds on any GPU was judged: "
 

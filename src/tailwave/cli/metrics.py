@@ -56,8 +56,8 @@ def command(
     QUESTION is a finding's code, words of its question ("bank", "barriers"), or the name of a
     counter, which is checked. Without any, all questions are listed.
     """
-    from tailwave.counters.meant import meant_by  # noqa: PLC0415 - not needed for --help
-    from tailwave.counters.names import chip_of  # noqa: PLC0415
+    from tailwave.profiles.counters.meant import meant_by  # noqa: PLC0415 - not needed for --help
+    from tailwave.profiles.counters.names import chip_of  # noqa: PLC0415
 
     chip = chip_of(chip)
     names = [text for text in questions if _MARK in text or meant_by(text)]
@@ -79,7 +79,7 @@ def command(
 
 def _known(chip: str) -> tuple[frozenset[str] | None, str]:
     """Return the chip's names, or why there are none; UsageError for a chip that is not listed."""
-    from tailwave.counters.catalogue import Catalogue  # noqa: PLC0415 - loads a native library
+    from tailwave.profiles.counters.catalogue import Catalogue  # noqa: PLC0415 - loads a native library
 
     try:
         catalogue = Catalogue()
@@ -96,7 +96,7 @@ def _known(chip: str) -> tuple[frozenset[str] | None, str]:
 
 def _asked(words: list[str], codes: tuple[str, ...]) -> list[ModuleType]:
     """Return the rules that are asked for, in their order; all of them when nothing is."""
-    from tailwave.kernel_rules import KERNEL_RULES  # noqa: PLC0415 - numpy is not needed for --help
+    from tailwave.profiles.rules import KERNEL_RULES  # noqa: PLC0415 - numpy is not needed for --help
 
     known = {rule.CODE: rule for rule in KERNEL_RULES}
     wanted: set[str] = set()
@@ -122,7 +122,7 @@ def _there_are(known: dict[str, ModuleType]) -> str:
 
 
 def _answer(rule: ModuleType, known: frozenset[str] | None) -> _Answer:
-    from tailwave.counters.names import unknown  # noqa: PLC0415 - not needed for --help
+    from tailwave.profiles.counters.names import unknown  # noqa: PLC0415 - not needed for --help
 
     lacking = () if known is None else unknown(rule.METRICS, known)
     answerable = not set(getattr(rule, "NEEDED", ())) & set(lacking)
@@ -131,8 +131,8 @@ def _answer(rule: ModuleType, known: frozenset[str] | None) -> _Answer:
 
 
 def _check(name: str, known: frozenset[str] | None) -> _Name:
-    from tailwave.counters.meant import meant_by  # noqa: PLC0415 - not needed for --help
-    from tailwave.counters.names import base, near, unknown, wrong_ending  # noqa: PLC0415
+    from tailwave.profiles.counters.meant import meant_by  # noqa: PLC0415 - not needed for --help
+    from tailwave.profiles.counters.names import base, near, unknown, wrong_ending  # noqa: PLC0415
 
     meant = meant_by(name)
     if meant is not None:
@@ -176,14 +176,14 @@ def _print_answers(answers: list[_Answer], *, listing: bool) -> None:
 
 
 def _print_command(names: list[str]) -> None:
-    from tailwave.counters.command import ncu_command  # noqa: PLC0415 - not needed for --help
+    from tailwave.profiles.counters.command import ncu_command  # noqa: PLC0415 - not needed for --help
 
     if names:
         click.echo(f"\n{ncu_command([_DURATION, *names])}\n")
 
 
 def _document(chip: str, why: str, answers: list[_Answer], checked: list[_Name]) -> str:
-    from tailwave.counters.command import ncu_command  # noqa: PLC0415 - not needed for --help
+    from tailwave.profiles.counters.command import ncu_command  # noqa: PLC0415 - not needed for --help
 
     wanted = [name for answer in answers for name in answer.metrics]
     wanted += [name for one in checked if one.says for name in one.instead]

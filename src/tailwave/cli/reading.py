@@ -17,7 +17,7 @@ _BIG = 8 << 20
 
 def read_inputs(files: tuple[Path, ...]) -> tuple[list[Timeline], list[KernelProfiles]]:
     """Read recordings and kernel profiles, told apart by what they hold."""
-    from tailwave.readers import holds_profiles, once, read_profiles  # noqa: PLC0415 - as below
+    from tailwave.profiles.ncu import holds_profiles, once, read_profiles  # noqa: PLC0415 - as below
 
     ours = tuple(file for file in files if holds_profiles(file))
     others = tuple(file for file in files if file not in ours)
@@ -27,7 +27,7 @@ def read_inputs(files: tuple[Path, ...]) -> tuple[list[Timeline], list[KernelPro
 
 def read_files(files: tuple[Path, ...]) -> list[Timeline]:
     """Read files and folders; several are the ranks of one run."""
-    from tailwave.readers import read  # noqa: PLC0415 - numpy is not needed for --help
+    from tailwave.recordings.readers import read  # noqa: PLC0415 - numpy is not needed for --help
 
     timelines: list[Timeline] = []
     for file in files:

@@ -39,7 +39,7 @@ def command(program: tuple[str, ...], *, output: Path, chrome: Path | None) -> i
     passed on. Mark its steps with tailwave.step() or NVTX ranges. Needs CUPTI, which PyTorch brings
     along: pip install "tailwave[record]" where the program has none.
     """
-    from tailwave.recorder.run import run  # noqa: PLC0415 - numpy is not needed for --help
+    from tailwave.cures.recorder.run import run  # noqa: PLC0415 - numpy is not needed for --help
 
     for path in (output, chrome):
         if path is not None and not path.absolute().parent.is_dir():
@@ -59,8 +59,8 @@ def command(program: tuple[str, ...], *, output: Path, chrome: Path | None) -> i
 def _keep(folder: Path, code: int, output: Path, chrome: Path | None) -> None:
     """Write what was recorded, and say so on stderr: stdout is the program's."""
     from tailwave import __version__  # noqa: PLC0415 - only wanted here
-    from tailwave.readers.recorded import write_timelines  # noqa: PLC0415
-    from tailwave.recorder.collect import collect  # noqa: PLC0415
+    from tailwave.cures.recorder.collect import collect  # noqa: PLC0415
+    from tailwave.recordings.readers.recorded import write_timelines  # noqa: PLC0415
 
     timelines = collect(folder, code)
     try:

@@ -8,9 +8,9 @@ import click
 
 from tailwave.cli.checking import Plan, check
 from tailwave.errors import UnavailableError
+from tailwave.gpu.references.make import make_reference
+from tailwave.gpu.references.store import own_path, save_reference
 from tailwave.model import Session
-from tailwave.references.make import make_reference
-from tailwave.references.store import own_path, save_reference
 from tailwave.session import load
 
 

@@ -31,7 +31,7 @@ class Options(NamedTuple):
 def _list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's own signature
     if not wanted:
         return
-    from tailwave.remedies import REMEDIES  # noqa: PLC0415 - wanted with --list only
+    from tailwave.cures.catalogue import REMEDIES  # noqa: PLC0415 - wanted with --list only
 
     width = max(len(remedy.NAME) for remedy in REMEDIES)
     for remedy in REMEDIES:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tailwave.cli.bar import Bar
+from tailwave.cures.catalogue.base import Candidate
+from tailwave.cures.catalogue.choose import Choice
 from tailwave.figures import percent, time
-from tailwave.remedies.base import Candidate
-from tailwave.remedies.choose import Choice
 
 _US_PER_S = 1e6
 

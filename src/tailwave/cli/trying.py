@@ -14,18 +14,18 @@ from msgspec.structs import replace
 
 from tailwave.cli.trial_options import Options
 from tailwave.cli.trial_progress import TrialProgress
+from tailwave.cures.trials.experiment import Bench, experiment
+from tailwave.cures.trials.guards import Guards, open_guards
+from tailwave.cures.trials.machine import Machine
+from tailwave.cures.trials.metric import Printed
+from tailwave.cures.trials.mps import why_not
+from tailwave.cures.trials.preparing import Wanted, refuse_unknown
+from tailwave.cures.trials.runner import ProcessRunner
+from tailwave.cures.trials.startable import refuse_unstartable
+from tailwave.cures.trials.workspace import workspace
 from tailwave.errors import UsageError
 from tailwave.model import Trial
 from tailwave.reports.trial_json import trial_to_json
-from tailwave.trials.experiment import Bench, experiment
-from tailwave.trials.guards import Guards, open_guards
-from tailwave.trials.machine import Machine
-from tailwave.trials.metric import Printed
-from tailwave.trials.mps import why_not
-from tailwave.trials.preparing import Wanted, refuse_unknown
-from tailwave.trials.runner import ProcessRunner
-from tailwave.trials.startable import refuse_unstartable
-from tailwave.trials.workspace import workspace
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ENDED_BY = 128  # and the signal's number, as shells count

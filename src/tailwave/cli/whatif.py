@@ -11,8 +11,8 @@ import click
 from tailwave.cli.reading import read_files
 from tailwave.errors import UnreadableInputError, UsageError
 from tailwave.model import Predictions, Source, Timeline
-from tailwave.replay.forecast import Forecast, forecast
-from tailwave.replay.whatif import (
+from tailwave.recordings.replay.forecast import Forecast, forecast
+from tailwave.recordings.replay.whatif import (
     WHATIFS,
     WhatIf,
     answer,
@@ -22,8 +22,8 @@ from tailwave.replay.whatif import (
     in_order,
     sm_count_is,
 )
-from tailwave.timeline.prepare import Prepared, prepare
-from tailwave.timeline.steps import summarise
+from tailwave.recordings.timeline.prepare import Prepared, prepare
+from tailwave.recordings.timeline.steps import summarise
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,8 +172,8 @@ def _print(predictions: Predictions, *, as_json: bool) -> None:
 
 
 def _write_trace(likely: Forecast, whatifs: list[WhatIf], path: Path) -> None:
-    from tailwave.replay.engine import run  # noqa: PLC0415 - wanted with --trace only
-    from tailwave.replay.predicted import predicted_timeline  # noqa: PLC0415
+    from tailwave.recordings.replay.engine import run  # noqa: PLC0415 - wanted with --trace only
+    from tailwave.recordings.replay.predicted import predicted_timeline  # noqa: PLC0415
     from tailwave.reports.chrome import to_chrome  # noqa: PLC0415
 
     program, _ = likely.changed(*(whatif.change for whatif in in_order(whatifs)))

@@ -1,0 +1,1 @@
+"""A finding becomes a gain that is proven, or rolled back."""

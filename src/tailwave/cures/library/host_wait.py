@@ -1,0 +1,82 @@
+"""Chooses how the host waits for the GPU: spinning, yielding its core, or asleep."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Final
+
+from tailwave.cures.library.closing import Closing
+from tailwave.cures.library.frameworks import current_number
+from tailwave.cures.library.gpu import told
+from tailwave.errors import UnavailableError, UsageError
+from tailwave.gpu.devices.cuda import checked, guarded, load
+
+# The driver's names of the policies, each a bit of the context's flags.
+_POLICIES: Final = {
+    "spin": "CU_CTX_SCHED_SPIN",
+    "yield": "CU_CTX_SCHED_YIELD",
+    "block": "CU_CTX_SCHED_BLOCKING_SYNC",
+}
+
+
+class HostWait(Closing):
+    """A policy that holds until `close` or the end of its `with`; then the one before does."""
+
+    def __init__(self, driver: ModuleType, device: int, policy: str) -> None:
+        """Set a policy for a GPU's primary context."""
+        self.policy = policy
+        self._driver = driver
+        self._device = device
+        self._before: int | None = self._flags() & self._mask
+        self._set(int(getattr(driver.CUctx_flags, _POLICIES[policy])))
+
+    def close(self) -> None:
+        """Set the policy from before; a second time does nothing."""
+        before, self._before = self._before, None
+        if before is not None:
+            with told():
+                self._set(before)
+
+    @property
+    def _mask(self) -> int:
+        return int(self._driver.CUctx_flags.CU_CTX_SCHED_MASK)
+
+    def _flags(self) -> int:
+        code, flags, _ = self._driver.cuDevicePrimaryCtxGetState(self._device)
+        checked(code, "asking for the context's flags")
+        return int(flags)
+
+    def _set(self, policy: int) -> None:
+        """Change the policy alone: the other flags stay as they are by now."""
+        flags = self._flags() & ~self._mask | policy
+        (code,) = self._driver.cuDevicePrimaryCtxSetFlags(self._device, flags)
+        checked(code, "setting the context's flags")
+
+
+def host_wait(policy: str) -> HostWait:
+    """Let the host "spin", "yield" or "block" when it waits for the current GPU.
+
+    Spinning answers soonest and keeps a core busy; blocking leaves the core to others, such as the
+    workers of a data loader, and answers some microseconds later. It holds for all threads of the
+    process, and needs no context yet.
+
+    Raises UsageError for another word, and UnavailableError, with what to do next, without a GPU.
+    """
+    if policy not in _POLICIES:
+        raise UsageError(f"A way to wait is 'spin', 'yield' or 'block', not {policy!r}.")
+    with told(), guarded("setting how the host waits"):
+        driver = load().driver
+        _start(driver)
+        return HostWait(driver, current_number(driver), policy)
+
+
+def _start(driver: ModuleType) -> None:
+    """Start the driver, which asking for flags does not do by itself."""
+    try:
+        (code,) = driver.cuInit(0)
+    except RuntimeError as error:  # libcuda.so is not there
+        raise UnavailableError(
+            "There is no NVIDIA driver here: install it, or give the container a GPU "
+            "(`--gpus all`)."
+        ) from error
+    checked(code, "starting the driver")

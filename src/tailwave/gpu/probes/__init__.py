@@ -1,0 +1,90 @@
+"""Probes: one file a question to a device, all through one timing loop.
+
+``run_probes`` yields each figure as soon as it has been taken, so that a device lost in mid-run
+costs only what had not been measured yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from tailwave.errors import UsageError
+from tailwave.gpu.devices.base import Device, DeviceLostError
+from tailwave.gpu.probes import (
+    banks,
+    context,
+    copy,
+    dispatch,
+    fabric,
+    interference,
+    issue,
+    l2,
+    launch,
+    managed,
+    topology,
+)
+from tailwave.gpu.probes.lab import Lab
+from tailwave.gpu.probes.measure import REFUSALS, Bench, Figure
+from tailwave.gpu.probes.parts import Part
+from tailwave.model import Measurement, Table
+
+# In running order: what others need first (the map of the die), what disturbs most last.
+PROBES = (
+    launch.PROBE,
+    dispatch.PROBE,
+    issue.PROBE,
+    banks.PROBE,
+    topology.PROBE,
+    fabric.PROBE,
+    l2.PROBE,
+    copy.PROBE,
+    context.PROBE,
+    managed.PROBE,
+    interference.PROBE,
+)
+
+# After so long the figures that remain are taken with the fewest samples.
+_FULL_NS = 45_000_000_000
+_QUICK_NS = 10_000_000_000
+
+
+def run_probes(
+    device: Device,
+    *,
+    quick: bool = False,
+    only: Collection[str] = (),
+    progress: Callable[[str], None] = lambda _: None,
+) -> Iterator[Measurement | Table]:
+    """Run the probes (those named in ``only``, or all) and yield what they find as they find it.
+
+    ``progress`` is called with a probe's name before it runs. A probe that fails leaves its
+    figures with a status and a reason, and the next one runs. Raises UsageError for a name that is
+    no probe's, and DeviceLostError, after which there is nothing more to measure.
+    """
+    names = [probe.name for probe in PROBES]
+    if unknown := sorted(set(only) - set(names)):
+        raise UsageError(
+            f"There is no probe {', '.join(unknown)}. The probes are {', '.join(names)}."
+        )
+    allowed = _QUICK_NS if quick else _FULL_NS
+    lab = Lab(Bench(device, quick=quick, deadline_ns=device.clock_ns() + allowed))
+    for probe in PROBES:
+        if not only or probe.name in only:
+            progress(probe.name)
+            for part in probe.parts:
+                yield from _guarded(lab, part)
+
+
+def _guarded(lab: Lab, part: Part) -> Iterator[Measurement | Table]:
+    """Run a part; what it did not get to becomes figures with a reason."""
+    seen = set()
+    try:
+        for result in part.run(lab):
+            seen.add(result.name)
+            yield result
+    except DeviceLostError:
+        raise
+    except REFUSALS as error:
+        for name in part.names:
+            if name not in seen:
+                yield lab.bench.refused(Figure(name, ""), error)

@@ -1,0 +1,104 @@
+"""What do copies between host and device cost, and is the link as wide as it could be?
+
+The article blames a narrow PCIe link for a starved scheduler. A link narrows copies and nothing
+else, and an idle one runs at a lower generation, so it is read while a copy runs.
+
+- ``copy.h2d_pinned``, ``copy.d2h_pinned``, ``copy.h2d_pageable``, ``copy.d2h_pageable``: bandwidth
+  (GB/s). Pageable memory goes through the driver's own buffer and holds the host meanwhile.
+- ``copy.both_pinned``: both ways at once, added up (GB/s); twice one way when they are independent.
+- ``copy.small``: a copy of 8 bytes to the device, and waiting for it (us).
+- ``copy.link_width`` (lanes), ``copy.link_generation``: under load; ``most`` is what
+  both ends could do, more where the slot, the riser or a switch between is smaller.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tailwave.gpu.devices.base import Feature, NotSupportedError
+from tailwave.gpu.probes.lab import Lab
+from tailwave.gpu.probes.measure import Figure
+from tailwave.gpu.probes.parts import Part, Probe, Results
+
+_BYTES = 64 << 20
+_SMALL = 8
+_LOAD_COPIES = 8
+_BANDWIDTHS = (
+    ("copy.h2d_pinned", True, True),
+    ("copy.d2h_pinned", False, True),
+    ("copy.h2d_pageable", True, False),
+    ("copy.d2h_pageable", False, False),
+)
+
+
+def _bandwidths(lab: Lab) -> Results:
+    lab.need(Feature.COPY)
+    for name, to_device, pinned in _BANDWIDTHS:
+        yield lab.bench.measure(
+            name,
+            "GB/s",
+            partial(_rate, lab, to_device=to_device, pinned=pinned),
+            headline=pinned,
+        )
+
+
+def _rate(lab: Lab, *, to_device: bool, pinned: bool) -> float:
+    def work() -> None:
+        lab.device.copy(lab.stream, _BYTES, to_device=to_device, pinned=pinned)
+        lab.device.synchronize(lab.stream)
+
+    return _BYTES / lab.timed_us(work) / 1000
+
+
+def _both(lab: Lab) -> Results:
+    lab.need(Feature.COPY)
+    other = lab.device.stream()
+
+    def work() -> None:
+        lab.device.copy(lab.stream, _BYTES, to_device=True, pinned=True)
+        lab.device.copy(other, _BYTES, to_device=False, pinned=True)
+        lab.device.synchronize(lab.stream)
+        lab.device.synchronize(other)
+
+    yield lab.bench.measure(
+        "copy.both_pinned", "GB/s", lambda: 2 * _BYTES / lab.timed_us(work) / 1000, headline=True
+    )
+
+
+def _small(lab: Lab) -> Results:
+    lab.need(Feature.COPY)
+
+    def work() -> None:
+        lab.device.copy(lab.stream, _SMALL, to_device=True, pinned=True)
+        lab.device.synchronize(lab.stream)
+
+    yield lab.bench.measure("copy.small", "us", lambda: lab.typical_us(work), headline=True)
+
+
+def _link(lab: Lab) -> Results:
+    lab.need(Feature.LINK)
+    lab.need(Feature.COPY)
+    for _ in range(_LOAD_COPIES):
+        lab.device.copy(lab.stream, _BYTES, to_device=True, pinned=True)
+    state = lab.device.link()
+    lab.device.synchronize(lab.stream)
+    for name, unit, value, most in (
+        ("copy.link_width", "lanes", state.width, state.width_max),
+        ("copy.link_generation", "generation", state.generation, state.generation_max),
+    ):
+        figure = Figure(name, unit, {"most": most}, headline=True)
+        if value == 0:
+            yield lab.bench.refused(figure, NotSupportedError("The driver does not tell."))
+        else:
+            yield lab.bench.summed_up(figure, [value])
+
+
+PROBE = Probe(
+    "copy",
+    (
+        Part(tuple(name for name, _, _ in _BANDWIDTHS), _bandwidths),
+        Part(("copy.both_pinned",), _both),
+        Part(("copy.small",), _small),
+        Part(("copy.link_width", "copy.link_generation"), _link),
+    ),
+)

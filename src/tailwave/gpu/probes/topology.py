@@ -1,0 +1,72 @@
+"""Which SMs share a TPC, a CPC and a GPC?
+
+The article speaks of arbiters of each GPC and never says which SM is in which. No interface tells;
+``die`` draws the map from clusters that ran together and from latency fingerprints. What fabric
+and cache cost between two SMs depends on it, and it differs from card to card of one model, for
+other TPCs are switched off in each.
+
+- ``topology.map`` (table): TPC, GPC, CPC (empty where it does not show) and confidence of each SM.
+- ``topology.gpcs`` (figure): how many GPCs there are; (``topology.sizes``, table): SMs and TPCs of
+  each.
+- ``topology.tpcs``: how many TPCs there are.
+- ``topology.largest_gpc``, ``topology.smallest_gpc``: their SMs. Where they differ, a grid that
+  fills the smallest GPCs evenly leaves SMs of the largest idle.
+- ``topology.confidence``: the confidence of the least sure SM.
+"""
+
+from __future__ import annotations
+
+from tailwave.gpu.probes.lab import Lab
+from tailwave.gpu.probes.measure import Figure
+from tailwave.gpu.probes.parts import Part, Probe, Results
+from tailwave.model import Table
+
+
+def _map(lab: Lab) -> Results:
+    die = lab.die
+    simulated = lab.device.facts.simulated
+    yield Table(
+        name="topology.map",
+        unit="",
+        rows=tuple(str(place.sm) for place in die.places),
+        columns=("tpc", "gpc", "cpc", "confidence"),
+        values=tuple((p.tpc, p.gpc, p.cpc, p.confidence) for p in die.places),
+        simulated=simulated,
+    )
+    yield Table(
+        name="topology.sizes",
+        unit="",
+        rows=tuple(str(gpc) for gpc in range(len(die.gpcs))),
+        columns=("sms", "tpcs"),
+        values=tuple((len(sms), len({die.place(sm).tpc for sm in sms})) for sms in die.gpcs),
+        simulated=simulated,
+    )
+    sizes = [len(sms) for sms in die.gpcs]
+    for name, unit, value in (
+        ("topology.gpcs", "GPCs", len(sizes)),
+        ("topology.tpcs", "TPCs", len(die.tpcs)),
+        ("topology.largest_gpc", "SMs", max(sizes)),
+        ("topology.smallest_gpc", "SMs", min(sizes)),
+        ("topology.confidence", "ratio", min(place.confidence for place in die.places)),
+    ):
+        figure = Figure(name, unit, headline=name == "topology.gpcs")
+        yield lab.bench.summed_up(figure, [value])
+
+
+PROBE = Probe(
+    "topology",
+    (
+        Part(
+            (
+                "topology.map",
+                "topology.sizes",
+                "topology.gpcs",
+                "topology.tpcs",
+                "topology.largest_gpc",
+                "topology.smallest_gpc",
+                "topology.confidence",
+            ),
+            _map,
+        ),
+    ),
+)

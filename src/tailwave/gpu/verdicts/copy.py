@@ -1,0 +1,92 @@
+"""The link to the host: copies, pinned and pageable.
+
+Bounds on any GPU:
+
+- Pageable memory is copied through a pinned buffer of the driver's, so pinned memory is at least as
+  fast. Where it is not, pinning brings nothing (WARNING).
+- A link carries both ways at once: at least as much as the better way alone, or copies in both
+  directions hold each other up (WARNING).
+- The link runs, under load, as wide and as fast as both ends of it could: each halving halves every
+  copy (WARNING). It narrows copies and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tailwave.figures import quantity
+from tailwave.gpu.verdicts.criteria import quotient, within
+from tailwave.gpu.verdicts.figures import Figures
+from tailwave.gpu.verdicts.words import amount, listed, sentences
+from tailwave.model import Criterion, Health, Measurement
+
+LINK: Final = "copy"
+PROBES: Final = ("copy", "managed")
+_WAYS = {"h2d": "to the GPU", "d2h": "from the GPU"}
+_GIB = (1 << 30) / 1e9  # GB
+
+
+def criteria(figures: Figures) -> tuple[Criterion, ...]:
+    """Hold pinned against pageable, both ways against one, the link against its ends."""
+    return (
+        *(_pinned(figures, way) for way in _WAYS),
+        *(_both(figures, way) for way in _WAYS),
+        _link(figures, "width"),
+        _link(figures, "generation"),
+    )
+
+
+def _pinned(figures: Figures, way: str) -> Criterion:
+    return quotient(
+        f"pinned against pageable memory, {_WAYS[way]}",
+        figures.get(f"copy.{way}_pinned"),
+        figures.get(f"copy.{way}_pageable"),
+        least=1.0,
+        breach=Health.WARNING,
+    )
+
+
+def _both(figures: Figures, way: str) -> Criterion:
+    return quotient(
+        f"both ways at once against {_WAYS[way]} alone",
+        figures.get("copy.both_pinned"),
+        figures.get(f"copy.{way}_pinned"),
+        least=1.0,
+        breach=Health.WARNING,
+    )
+
+
+def _link(figures: Figures, what: str) -> Criterion:
+    state = figures.get(f"copy.link_{what}")
+    most = float(state.parameters.get("most", 0))
+    return within(
+        f"the link's {what} under load, of what both ends could do",
+        state,
+        least=most or None,
+        breach=Health.WARNING,
+    )
+
+
+def claim(figures: Figures) -> str:
+    """Word the bandwidths."""
+    return listed(
+        ("to the GPU", figures.get("copy.h2d_pinned")),
+        ("from it", figures.get("copy.d2h_pinned")),
+        ("pageable", figures.get("copy.h2d_pageable")),
+    )
+
+
+def meaning(figures: Figures) -> str:
+    """Say how long a copy takes."""
+    pinned, pageable = figures.get("copy.h2d_pinned"), figures.get("copy.h2d_pageable")
+    small = figures.get("copy.small")
+    pinned_takes = f"A GiB to the GPU takes {_gib(pinned)} from pinned memory"
+    return sentences(
+        (f"{pinned_takes} and {_gib(pageable)} from pageable.", (pinned, pageable)),
+        (f"A copy of a few bytes takes {amount(small)}.", (small,)),
+    )
+
+
+def _gib(rate: Measurement) -> str:
+    """Word the time of a GiB at a rate in GB/s."""
+    return quantity(_GIB / rate.value, "s") if rate.value else "unknown"

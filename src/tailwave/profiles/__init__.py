@@ -1,0 +1,1 @@
+"""Hardware counters of a kernel become findings."""

@@ -1,0 +1,337 @@
+"""Collects the events of a Kineto trace into columns, a block at a time."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tailwave.model import Floats, GpuKind, HostKind, Ints
+from tailwave.recordings.readers.kineto_events import (
+    Args,
+    Begin,
+    Complete,
+    End,
+    FlowBegin,
+    FlowEnd,
+    Metadata,
+    Pairing,
+    PreciseComplete,
+)
+
+# Categories, in lower case as all releases since 2021 spell them but for case.
+_HOST = {
+    "cpu_op": HostKind.OPERATOR,
+    "operator": HostKind.OPERATOR,
+    "python_function": HostKind.PYTHON,
+    "python": HostKind.PYTHON,
+    "user_annotation": HostKind.ANNOTATION,
+}
+_GPU = {
+    "kernel": GpuKind.KERNEL,
+    "gpu_memcpy": GpuKind.MEMCPY,
+    "memcpy": GpuKind.MEMCPY,
+    "gpu_memset": GpuKind.MEMSET,
+    "memset": GpuKind.MEMSET,
+}
+_RUNTIME_ENDS = ("_runtime", "_driver")
+# Arrows from a call to the work it launched; there are others, from forward to backward.
+_LAUNCH_ARROWS = frozenset({"ac2g", "async_cpu_to_gpu", "async"})
+_COMPLETES = frozenset({Complete, PreciseComplete})
+_OTHERS = frozenset({Metadata, FlowBegin, FlowEnd, Begin, End})
+_NO_ARGS = Args()
+# Kinds as one number: host kinds as they are, GPU kinds from 10 up.
+_GPU_BASE, _WAIT, _SPAN, _OTHER = 10, 100, 101, -1
+_LARGEST = int(np.iinfo(np.int64).max)
+_LARGEST_SMALL = int(np.iinfo(np.int32).max)
+# Recorders write "no stream" as the largest number of their type.
+_NO_STREAM = (1 << 32) - 1
+# Longer events (us) are a recorder's garbage: eleven days.
+_LONGEST_US = 1e12
+# And so are later times (us), in the year 2096, or earlier ones; in nanoseconds they fit 63 bits.
+_LATEST_US = 4e15
+_DIMENSIONS = 3
+
+Table: TypeAlias = dict[str, Ints]
+Place: TypeAlias = tuple[int | str, int | str]  # pid and tid: the row of the viewer
+
+
+class Codes(dict[Any, int]):
+    """Numbers its keys in the order in which they are first looked up."""
+
+    def __missing__(self, key: Any) -> int:  # noqa: ANN401 - names, pids and tids of any type
+        """Give a new key the next number."""
+        self[key] = code = len(self)
+        return code
+
+
+class Places(dict[Place, int]):
+    """Numbers places in the order in which they are first looked up; 1 and "1" are one place."""
+
+    def __init__(self) -> None:
+        """Begin with no places."""
+        super().__init__()
+        self.texts: dict[tuple[str, str], int] = {}  # as the recorder wrote them
+
+    def __missing__(self, place: Place) -> int:
+        """Give a new place the next number, and another spelling of it the same."""
+        text = str(place[0]), str(place[1])
+        self[place] = code = self.texts.setdefault(text, len(self.texts))
+        return code
+
+
+class _Kinds(dict[str, int]):
+    """Maps a category to its kind, deciding once for each spelling."""
+
+    def __missing__(self, category: str) -> int:
+        known = category.lower()
+        kind = _OTHER
+        if known in _HOST:
+            kind = int(_HOST[known])
+        elif known in _GPU:
+            kind = _GPU_BASE + int(_GPU[known])
+        elif known == "runtime" or known.endswith(_RUNTIME_ENDS):
+            kind = int(HostKind.RUNTIME)
+        elif known == "cuda_sync":
+            kind = _WAIT
+        elif known == "trace":
+            kind = _SPAN
+        self[category] = kind
+        return kind
+
+
+class _Products(dict[tuple[int, ...] | None, int]):
+    """The number of CTAs of a grid, or of threads of a CTA; -1 where its sides make no sense."""
+
+    def __missing__(self, sides: tuple[int, ...] | None) -> int:
+        product = math.prod(sides) if sides and len(sides) <= _DIMENSIONS else -1
+        self[sides] = product = product if 0 < product <= _LARGEST else -1
+        return product
+
+
+class _Batch(dict[str, Callable[[Any], None]]):
+    """The complete events of a block in four lists; maps a category to what adds to its list."""
+
+    def __init__(self, kinds: _Kinds) -> None:
+        super().__init__()
+        self.host: list[Any] = []
+        self.gpu: list[Any] = []
+        self.waits: list[Any] = []
+        self.spans: list[Any] = []
+        self._kinds = kinds
+
+    def __missing__(self, category: str) -> Callable[[Any], None]:
+        kind = self._kinds[category]
+        rows = {_OTHER: [], _WAIT: self.waits, _SPAN: self.spans}.get(kind)
+        if rows is None:
+            rows = self.host if kind < _GPU_BASE else self.gpu
+        self[category] = rows.append
+        return rows.append
+
+
+class Columns:
+    """All that has been read of a trace; the lists hold one table a block.
+
+    ``flow_begins`` maps an arrow to the thread and time (ns) of its begin, ``flow_ends`` a place
+    (its code in ``places``) and time to the arrow that ends there.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.names = Codes()
+        self.threads = Places()
+        self.thread_names: dict[tuple[str, str], str] = {}
+        self.host: list[Table] = []
+        self.gpu: list[Table] = []
+        self.waits: list[Table] = []
+        self.spans: list[tuple[int, int]] = []
+        self.places = Places()
+        self.flow_begins: dict[int | str, tuple[Place, int]] = {}
+        self.flow_ends: dict[tuple[int, int], int | str] = {}
+        self.left_out: Counter[str] = Counter()
+        self.events = 0
+        self._kinds = _Kinds()
+        self._products = _Products()
+        self._pairing = Pairing()
+
+    def add(self, events: Sequence[Any]) -> None:
+        """Add the events of a block."""
+        self.events += len(events)
+        self._add_complete([e for e in events if type(e) in _COMPLETES])
+        paired: list[PreciseComplete] = []
+        for event in [e for e in events if type(e) in _OTHERS]:
+            if isinstance(event, Begin | End):
+                whole = self._pairing.add(event)
+                paired += [whole] if whole else []
+            else:
+                self._add_other(event)
+        self._add_complete(paired)
+
+    def finish(self) -> None:
+        """Count what has waited in vain for another event."""
+        self.left_out["begin without an end"] += self._pairing.begins_alone
+        self.left_out["end without a begin"] += self._pairing.ends_alone
+
+    def _add_complete(self, events: Sequence[Any]) -> None:
+        batch = _Batch(self._kinds)
+        for event in events:
+            batch[event.cat](event)
+        self._add_host(batch.host)
+        self._add_gpu(batch.gpu)
+        self._add_waits(batch.waits)
+        self._add_spans(batch.spans)
+
+    def _add_other(self, event: Metadata | FlowBegin | FlowEnd) -> None:
+        if not isinstance(event, Metadata):
+            self._add_flow(event)
+            return
+        name = (event.args or {}).get("name")
+        if event.name == "thread_name" and isinstance(name, str):
+            self.thread_names[str(event.pid), str(event.tid)] = name
+
+    def _add_flow(self, event: FlowBegin | FlowEnd) -> None:
+        if event.cat not in _LAUNCH_ARROWS or not -_LATEST_US <= event.ts <= _LATEST_US:
+            return
+        at = round(event.ts * 1000)
+        if isinstance(event, FlowBegin):
+            self.flow_begins[event.id] = ((event.pid, event.tid), at)
+        else:
+            self.flow_ends[self.places[event.pid, event.tid], at] = event.id
+
+    def _add_spans(self, events: list[Any]) -> None:
+        # The recorder's own window is the span that names it.
+        events = [e for e in events if "profiler" in e.name.lower()]
+        start, end, _ = self._times(events)
+        self.spans += zip(start.tolist(), end.tolist(), strict=True)
+
+    def _times(self, events: list[Any]) -> tuple[Ints, Ints, list[Any]]:
+        """Start and end (ns) of the events whose times make sense, and those events."""
+        begin = np.fromiter([e.ts for e in events], np.float64, len(events))
+        length = np.fromiter([e.dur for e in events], np.float64, len(events))
+        unknown, negative = np.isnan(length), length < 0
+        enormous = (length > _LONGEST_US) | (np.abs(begin) > _LATEST_US)
+        good = ~(unknown | negative | enormous)
+        if not good.all():
+            self.left_out["duration missing or not a number"] += int(unknown.sum())
+            self.left_out["negative duration"] += int(negative.sum())
+            impossible = enormous & ~negative & ~unknown
+            self.left_out["enormous time or duration"] += int(impossible.sum())
+            events = [e for e, ok in zip(events, good.tolist(), strict=True) if ok]
+            begin, length = begin[good], length[good]
+        if events and isinstance(events[0], PreciseComplete):
+            start = _ints([round(e.ts * 1000) for e in events])
+            took = _ints([round(e.dur * 1000) for e in events])
+        else:
+            start, took = _to_ns(begin), _to_ns(length)
+        return start, start + took, events
+
+    def _add_host(self, events: list[Any]) -> None:
+        start, end, events = self._times(events)
+        if not events:
+            return
+        kinds, threads = self._kinds, self.threads
+        kind = _ints([kinds[e.cat] for e in events])
+        calls = np.flatnonzero(kind == HostKind.RUNTIME)
+        correlation = np.full(len(events), -1, dtype=np.int64)
+        correlation[calls] = _column(_arguments([events[i] for i in calls]), "correlation")
+        self.host.append(
+            {
+                "start": start,
+                "end": end,
+                "name": self._name_codes(events),
+                "kind": kind,
+                "thread": _ints([threads[e.pid, e.tid] for e in events]),
+                "correlation": correlation,
+            }
+        )
+
+    def _add_gpu(self, events: list[Any]) -> None:
+        start, end, events = self._times(events)
+        if not events:
+            return
+        kinds, places, products = self._kinds, self.places, self._products
+        args = _arguments(events)
+        device, stream = _column(args, "device"), _column(args, "stream")
+        # Old recorders name device and stream only by the row that shows the event.
+        device[device < 0] = [_small(events[i].pid) for i in np.flatnonzero(device < 0)]
+        stream[stream < 0] = [_small(events[i].tid) for i in np.flatnonzero(stream < 0)]
+        self.gpu.append(
+            {
+                "start": start,
+                "end": end,
+                "name": self._name_codes(events),
+                "kind": _ints([kinds[e.cat] - _GPU_BASE for e in events]),
+                "device": np.minimum(device, _LARGEST_SMALL),
+                "stream": stream,
+                "correlation": _column(args, "correlation"),
+                "grid": _ints([products[a.grid] for a in args]),
+                "block": _ints([products[a.block] for a in args]),
+                "registers": _column(args, "registers"),
+                "shared": _column(args, "shared"),
+                "bytes": _column(args, "bytes"),
+                "graph_node": _column(args, "graph_node"),
+                "place": _ints([places[e.pid, e.tid] for e in events]),
+            }
+        )
+
+    def _add_waits(self, events: list[Any]) -> None:
+        start, end, events = self._times(events)
+        if not events:
+            return
+        args = _arguments(events)
+        stream, source = _column(args, "stream"), _column(args, "wait_on_stream")
+        stream[stream >= _NO_STREAM] = -1
+        source[source >= _NO_STREAM] = -1
+        record = _column(args, "record_correlation")
+        record[record >= _NO_STREAM] = -1
+        self.waits.append(
+            {
+                "start": start,
+                "end": end,
+                "name": self._name_codes(events),
+                "device": np.minimum(_column(args, "device"), _LARGEST_SMALL),
+                "stream": stream,
+                "source_stream": source,
+                "correlation": _column(args, "correlation"),
+                "record_correlation": record,
+            }
+        )
+
+    def _name_codes(self, events: Sequence[Any]) -> Ints:
+        names = self.names
+        return _ints([names[e.name] for e in events])
+
+
+def _ints(values: list[int]) -> Ints:
+    return np.fromiter(values, np.int64, len(values))
+
+
+def _to_ns(us: Floats) -> Ints:
+    """Microseconds to nanoseconds; exact up to 2**43 us, and for whole microseconds beyond."""
+    whole = np.floor(us)
+    return whole.astype(np.int64) * 1000 + np.rint((us - whole) * 1000).astype(np.int64)
+
+
+def _arguments(events: list[Any]) -> list[Args]:
+    return [e.args or _NO_ARGS for e in events]
+
+
+def _column(args: list[Args], field: str) -> Ints:
+    """One argument of every event, -1 where it is absent, the largest integer where too large."""
+    values = [getattr(a, field) for a in args]
+    try:
+        column = _ints(values)
+    except OverflowError:
+        column = _ints([min(max(v, -1), _LARGEST) for v in values])
+    return np.maximum(column, -1)
+
+
+def _small(identifier: int | str) -> int:
+    """Read a device or stream from the row that shows an event; 0 when it is no number."""
+    if isinstance(identifier, int) and 0 <= identifier < _LARGEST:
+        return identifier
+    digits = "".join(c for c in str(identifier) if c in "0123456789")[:18]
+    return int(digits) if digits else 0

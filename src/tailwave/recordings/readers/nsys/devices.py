@@ -1,0 +1,74 @@
+"""The GPUs that an nsys export describes, by the number that a process gave them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tailwave.model import DeviceInfo
+from tailwave.recordings.readers.nsys.database import Database
+
+_GPU: Final = (
+    "id",
+    "name",
+    "smCount",
+    "computeMajor",
+    "computeMinor",
+    "threadsPerWarp",
+    "maxWarpsPerSm",
+    "maxRegistersPerSm",
+    "maxShmemPerSm",
+    "maxShmemPerBlockOptin",
+    "cuDevice",
+)
+# The same in exports from before the middle of 2021, by CUDA's own number.
+_OLD_GPU: Final = (
+    "deviceId",
+    "name",
+    "numMultiprocessors",
+    "computeCapabilityMajor",
+    "computeCapabilityMinor",
+    "numThreadsPerWarp",
+    "maxWarpsPerMultiprocessor",
+    "maxRegistersPerMultiprocessor",
+    "maxSharedMemoryPerMultiprocessor",
+    "",
+    "deviceId",
+)
+_NUMBERING: Final = ("gpuId", "cudaId", "pid", "numMultiprocessors")
+
+
+def devices_of(database: Database, process: int) -> tuple[DeviceInfo, ...]:
+    """Return the GPUs as a process numbers them; none where the export does not describe them."""
+    listed = database.rows("TARGET_INFO_GPU", _GPU)
+    listed = listed or database.rows("TARGET_INFO_CUDA_GPU", _OLD_GPU)
+    gpus = {_number(row[0]): row for row in listed}
+    numbering = database.rows("TARGET_INFO_CUDA_DEVICE", _NUMBERING)
+    own = [row for row in numbering if _number(row[2]) == process] or numbering
+    if own:
+        found = {_number(row[1]): (gpus.get(_number(row[0])), _number(row[3])) for row in own}
+        return tuple(_device(index, row, sms) for index, (row, sms) in sorted(found.items()))
+    # Without a numbering of the process, the driver's own number is the best there is.
+    return tuple(_device(max(_number(row[10]), 0) or i, row, 0) for i, row in gpus.items())
+
+
+def _device(index: int, row: tuple[object, ...] | None, sms: int) -> DeviceInfo:
+    if row is None:
+        return DeviceInfo(index=index, sm_count=max(sms, 0))
+    numbers = [max(_number(cell), 0) for cell in row]
+    warp = numbers[5] or 32
+    return DeviceInfo(
+        index=index,
+        name=row[1] if isinstance(row[1], str) else "",
+        sm_count=numbers[2] or max(sms, 0),
+        compute_major=numbers[3],
+        compute_minor=numbers[4],
+        warp_size=warp,
+        max_threads_per_sm=numbers[6] * warp,
+        registers_per_sm=numbers[7],
+        shared_per_sm=numbers[8],
+        shared_per_block_optin=numbers[9],
+    )
+
+
+def _number(cell: object) -> int:
+    return cell if isinstance(cell, int) else -1

@@ -1,0 +1,115 @@
+"""What-if: copies from pinned memory, overlapped with the kernels."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from tailwave.model import Flags, Floats, GpuKind, Ints
+from tailwave.recordings.replay.change import (
+    Changed,
+    in_steps,
+    issuer,
+    without_targets,
+    without_work,
+)
+from tailwave.recordings.replay.program import Dependency, Program
+from tailwave.recordings.timeline.calls import SIZEABLE_COPY, direction
+from tailwave.recordings.timeline.case import Case
+from tailwave.recordings.timeline.hostwork import Activity
+from tailwave.recordings.timeline.link import link_speed
+
+
+def async_copy(case: Case, program: Program) -> Changed:
+    """Run sizeable copies over the host link on streams of their own, at the link's speed.
+
+    The host is no longer held by them. Copies to the GPU run a step ahead: the kernels of a step
+    still wait for the step's copies, but these have been running since the copies before them
+    ended, so that the link stays the limit. Copies to the host begin when what they fetch is
+    there, and nothing waits for them.
+    """
+    to_gpu, to_host = (_moved(case, program, way) for way in ("HtoD", "DtoH"))
+    moved = to_gpu | to_host
+    if not moved.any():
+        return Changed(program, ("no sizeable copy over the host link",))
+    link = link_speed(case.timeline, case.device)
+    changed = _released(program, moved)
+    size: Floats = case.timeline.gpu.bytes[program.row].astype(np.float64)
+    at_link = np.minimum((size / link * 1e3).astype(np.int64), program.duration)
+    before = _before_in_stream(program)
+    own = int(program.stream.max()) + 1
+    changed = msgspec.structs.replace(
+        changed,
+        duration=np.where(moved, at_link, program.duration),
+        stream=np.where(to_gpu, own, np.where(to_host, own + 1, program.stream)),
+        dep=np.where(to_gpu, -1, np.where(to_host, before, changed.dep)),
+        dep_lag=np.where(moved, 0, changed.dep_lag),
+        latency=np.where(to_gpu, 0, program.latency),
+        gap=np.where(moved, 0, program.gap),
+    )
+    return Changed(_ahead(changed, to_gpu), (f"link speed {link / 1e3:.0f} GB/s",))
+
+
+def _moved(case: Case, program: Program, way: str) -> Flags:
+    gpu = case.timeline.gpu
+    names = np.array([direction(name) == way for name in case.timeline.names], dtype=bool)
+    rows = program.row
+    sizeable = (gpu.kind[rows] == GpuKind.MEMCPY) & names[gpu.name[rows]]
+    sizeable &= gpu.bytes[rows] >= SIZEABLE_COPY
+    return np.asarray(sizeable & (program.row_step >= 0) & (issuer(program) >= 0), dtype=bool)
+
+
+def _before_in_stream(program: Program) -> Ints:
+    """The row before each row in its stream, -1 for the first."""
+    order = np.lexsort((np.arange(len(program.row)), program.stream))
+    before = np.full(len(order), -1, dtype=np.int64)
+    same = np.diff(program.stream[order]) == 0
+    before[order[1:][same]] = order[:-1][same]
+    return before
+
+
+def _released(program: Program, moved: Flags) -> Program:
+    """Let the host neither be held by the moved copies nor wait for them."""
+    held = in_steps(program) & (program.activity == Activity.COPY)
+    holding = np.zeros(len(program.lane), dtype=bool)
+    holding[issuer(program)[moved]] = True
+    changed = without_targets(program, held | holding | _waits_for(program, moved))
+    changed = without_work(changed, in_steps(program), (Activity.COPY,))
+    hold = changed.hold.copy()
+    hold[held & ~holding] = 0
+    hold[holding] = np.minimum(hold[holding], _call_time(program, holding))
+    return msgspec.structs.replace(changed, hold=hold)
+
+
+def _waits_for(program: Program, moved: Flags) -> Flags:
+    """Tell which actions wait for a moved copy and for nothing else."""
+    owner = np.repeat(np.arange(len(program.lane)), np.diff(program.targets, axis=1).ravel())
+    waits = np.zeros(len(program.lane), dtype=bool)
+    waits[owner[moved[program.target_row]]] = True
+    return waits & in_steps(program)
+
+
+def _call_time(program: Program, holding: Flags) -> int:
+    """What an asynchronous call takes on this host: the median of the calls that held nothing."""
+    calls = (program.host_row >= 0) & ~holding & (program.targets[:, 1] == program.targets[:, 0])
+    return int(np.median(program.hold[calls])) if calls.any() else 0
+
+
+def _ahead(program: Program, moved: Flags) -> Program:
+    """Issue each step's copies when the step before begins; its kernels wait for the last one."""
+    issue = program.issue.copy()
+    dep, kind, lag = program.dep.copy(), program.dep_kind.copy(), program.dep_lag.copy()
+    begin = int(program.lane_start.min())
+    for step in range(program.step_count):
+        copies = np.flatnonzero(moved & (program.row_step == step))
+        if len(copies) == 0:
+            continue
+        issue[copies] = begin
+        kernels = np.flatnonzero(~moved & (program.row_step == step))
+        waiting = kernels[(kernels > copies[-1]) & (dep[kernels] < 0)]
+        dep[waiting], kind[waiting], lag[waiting] = copies[-1], Dependency.EVENT, 0
+    chained: Ints = np.flatnonzero(moved & (issue >= 0))
+    # Issued at once, the copies follow each other on the link.
+    ends = begin + np.cumsum(program.duration[chained])
+    issue[chained] = ends - program.duration[chained]
+    return msgspec.structs.replace(program, issue=issue, dep=dep, dep_kind=kind, dep_lag=lag)

@@ -1,0 +1,144 @@
+"""The what-ifs: their names, what they ask, and the order in which they combine."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import msgspec
+
+from tailwave.model import Prediction
+from tailwave.recordings.replay.change import Change
+from tailwave.recordings.replay.copy_changes import async_copy
+from tailwave.recordings.replay.forecast import Forecast
+from tailwave.recordings.replay.gpu_changes import (
+    fuse,
+    fused_optimizer,
+    grid,
+    isolated,
+    merge_small_grids,
+    sm_count,
+    spread,
+)
+from tailwave.recordings.replay.host_changes import (
+    cuda_graph,
+    fed,
+    host_speed,
+    no_sync,
+    unstretched,
+)
+
+# What brings back less than this share of the step adds nothing to a combination.
+_WORTH_ADDING = 0.01
+
+
+class WhatIf(msgspec.Struct, frozen=True):
+    """One question: its name, and what is changed to answer it.
+
+    ``possible`` tells whether the change can be made wherever it is answered; where the recording
+    cannot tell that, the answer is a bound, and no combination counts on it.
+    """
+
+    name: str
+    question: str
+    change: Change
+    possible: bool = True
+
+
+# In the order in which they are applied when combined: what is waited for goes first, kernels
+# change before they are put into a graph, and the graph comes last because waits cut it.
+WHATIFS: tuple[WhatIf, ...] = (
+    WhatIf("no-sync", "the host never waits for the GPU", no_sync),
+    WhatIf("fed", "the host always has something to issue", fed),
+    WhatIf("unstretched", "no host work is stretched by contention", unstretched),
+    WhatIf("async-copy", "copies are pinned and overlapped", async_copy),
+    WhatIf("isolated", "the delayed stream has SMs of its own", isolated),
+    WhatIf("fused-optimizer", "one kernel updates all parameters", fused_optimizer),
+    WhatIf("fuse", "runs of elementwise kernels are one kernel", fuse),
+    WhatIf(
+        "merge-small-grids",
+        "neighbouring small grids run as one",
+        merge_small_grids,
+        possible=False,
+    ),
+    WhatIf("grid", "every wave of CTAs is whole", grid),
+    WhatIf("spread", "small grids use every SM (at best)", spread, possible=False),
+    WhatIf("cuda-graph", "each step is one CUDA graph", cuda_graph),
+)
+_ORDER = {whatif.name: index for index, whatif in enumerate(WHATIFS)}
+
+
+def sm_count_is(count: int) -> WhatIf:
+    """Ask for a chip, or a partition, of ``count`` SMs."""
+    return WhatIf(f"sm-count={count}", f"the GPU has {count} SMs", sm_count(count))
+
+
+def host_speed_is(times: float) -> WhatIf:
+    """Ask for a host that issues ``times`` as fast."""
+    question = f"the host issues {times:g} times as fast"
+    return WhatIf(f"host-speed={times:g}", question, host_speed(times))
+
+
+def in_order(whatifs: list[WhatIf]) -> list[WhatIf]:
+    """Sort what-ifs into the order in which they are applied; the parametrised ones go first."""
+    return sorted(whatifs, key=lambda whatif: _ORDER.get(whatif.name, -1))
+
+
+def answer(forecast: Forecast, whatifs: list[WhatIf]) -> Prediction:
+    """Run what-ifs together."""
+    chosen = in_order(whatifs)
+    outlook = forecast.after(*(whatif.change for whatif in chosen))
+    return Prediction(
+        names=tuple(whatif.name for whatif in chosen),
+        question="; ".join(whatif.question for whatif in chosen),
+        step_us_now=forecast.now_us,
+        step_us_after=outlook.step_us,
+        notes=outlook.notes,
+    )
+
+
+def each_alone(forecast: Forecast) -> list[Prediction]:
+    """Run every what-if alone; the most helpful first."""
+    answers = [answer(forecast, [whatif]) for whatif in WHATIFS]
+    return sorted(answers, key=lambda item: -item.recoverable_us)
+
+
+def best_combination(forecast: Forecast, alone: list[Prediction]) -> Prediction | None:
+    """Combine what-ifs that are possible, adding the best until none helps; else None.
+
+    Pairs are tried too, since a graph helps little while waits cut it, and removing the waits
+    helps little while the host is slow.
+    """
+    tried = {item.names: item for item in alone}
+
+    def after(whatifs: list[WhatIf]) -> float:
+        """Run each combination once, however often it is asked for."""
+        names = tuple(whatif.name for whatif in in_order(whatifs))
+        if names not in tried:
+            tried[names] = answer(forecast, whatifs)
+        return tried[names].step_us_after
+
+    chosen: list[WhatIf] = []
+    best = forecast.now_us
+    changing = [WHATIFS[_ORDER[item.names[0]]] for item in alone if _changes(item, forecast)]
+    useful = [whatif for whatif in changing if whatif.possible]
+    while True:
+        tries = [[*chosen, *more] for more in _additions(useful, chosen)]
+        attempt = min(tries, key=lambda whatifs: (after(whatifs), len(whatifs)), default=chosen)
+        if best - after(attempt) < _WORTH_ADDING * forecast.now_us:
+            break
+        best, chosen = after(attempt), attempt
+    # Leave out what the combination does as well without, such as the idle half of a pair.
+    for whatif in in_order(chosen):
+        others = [other for other in chosen if other is not whatif]
+        if others and after(others) - best < _WORTH_ADDING * best:
+            chosen = others
+    return tried[tuple(whatif.name for whatif in in_order(chosen))] if chosen else None
+
+
+def _changes(item: Prediction, forecast: Forecast) -> bool:
+    return abs(item.recoverable_us) > 0.001 * forecast.now_us
+
+
+def _additions(useful: list[WhatIf], chosen: list[WhatIf]) -> list[list[WhatIf]]:
+    rest = [whatif for whatif in useful if whatif not in chosen]
+    return [[whatif] for whatif in rest] + [list(pair) for pair in combinations(rest, 2)]

@@ -1,0 +1,271 @@
+"""Which step each piece of GPU work belongs to, and when each step was complete.
+
+A kernel belongs to the step whose host code launched it, never to the step in whose time window
+it ran: the host runs ahead of the GPU, and a time window misplaces up to 40% of the work. A step
+is complete when its host code has ended and its last GPU work has finished; a step lasts from one
+completion to the next, so the steps of a recording tile it without gap or overlap.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+
+from tailwave.model import Flags, HostKind, Ints, StepsSummary, Timeline
+from tailwave.recordings.timeline.intervals import covered_by_group
+from tailwave.recordings.timeline.launches import issued_in_order
+
+PROFILER_STEP = re.compile(r"ProfilerStep#?\s*\d+$")
+_GRAPH_LAUNCH = re.compile(r"(cuda|cu|hip)GraphLaunch")
+_NUMBER = re.compile(r"\d+")
+# An annotation stands for the step when at least this share of the GPU work is launched in it.
+_ANNOTATION_COVER = 0.5
+# Two periods of a kernel sequence count as equal when this share of their names agree.
+_PERIOD_MATCH = 0.95
+_LONGEST_PERIOD_TRIES = 64
+# Periods are steps when those of the usual length explain at least this share of the time.
+_EVEN_SHARE = 0.5
+# From so many times on, something repeats.
+_REPEATS = 2
+# Annotations may overlap by the recorder's rounding (ns).
+_ROUNDING_NS = 1_000
+_WHOLE_TRACE = "whole trace"
+# In place of a step: work launched before the first step, and after the last.
+BEFORE = -1
+AFTER = -2
+
+
+class Steps(msgspec.Struct, frozen=True):
+    """The steps of one timeline on one device.
+
+    ``host_start`` and ``host_end`` bound the host code of each step, ``complete_from`` and
+    ``complete_to`` its time from completion to completion (all ns). ``gpu_step`` gives each GPU
+    row its step, or BEFORE the first or AFTER the last, by its launch.
+    """
+
+    by: str
+    names: tuple[str, ...]
+    host_start: Ints
+    host_end: Ints
+    complete_from: Ints
+    complete_to: Ints
+    gpu_step: Ints
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return len(self.host_start)
+
+    @property
+    def duration(self) -> Ints:
+        """Each step's time, completion to completion (ns)."""
+        return self.complete_to - self.complete_from
+
+    @property
+    def typical(self) -> int:
+        """The step that stands for the recording: the one of median duration."""
+        order = np.argsort(self.duration, kind="stable")
+        return int(order[(len(order) - 1) // 2])
+
+
+class _Bounds(msgspec.Struct, frozen=True):
+    """The host code of each step (ns), and the evidence for it."""
+
+    by: str
+    names: tuple[str, ...]
+    start: Ints
+    end: Ints
+
+
+def find_steps(timeline: Timeline, device: int | None = None) -> Steps:
+    """Divide a timeline into steps by the best evidence that it holds.
+
+    In this order: ``ProfilerStep#n`` annotations, an annotation that repeats, the period of the
+    kernel sequence, the whole trace as one step. ``device`` limits the GPU work that decides when
+    a step is complete; None takes every device.
+    """
+    bounds = (
+        _by_profiler_step(timeline)
+        or _by_annotation(timeline)
+        or _by_kernel_period(timeline, device)
+        or _whole(timeline)
+    )
+    return _complete(timeline, bounds, device)
+
+
+def summarise(timeline: Timeline, steps: Steps, device: int | None = None) -> StepsSummary:
+    """Give the figures that describe the steps: count, median time, GPU busy time (us).
+
+    Of an even number of steps the median is the lower of the two in the middle, a step that was
+    recorded, so that its division adds up to it.
+    """
+    busy = gpu_busy(timeline, steps, device)
+    return StepsSummary(
+        count=len(steps),
+        by=steps.by,
+        median_us=float(steps.duration[steps.typical]) / 1e3,
+        gpu_busy_us=float(np.median(busy)) / 1e3,
+    )
+
+
+def gpu_busy(timeline: Timeline, steps: Steps, device: int | None = None) -> Ints:
+    """Time in which work launched by each step ran on the GPU, overlaps counted once (ns)."""
+    gpu = timeline.gpu
+    rows = np.flatnonzero((steps.gpu_step >= 0) & _on(timeline, device))
+    return covered_by_group(gpu.start[rows], gpu.end[rows], steps.gpu_step[rows], len(steps))
+
+
+def _on(timeline: Timeline, device: int | None) -> Flags:
+    """Tell which GPU rows ran on a device; on any, for None."""
+    on_it = timeline.gpu.device == device
+    return np.ones(len(timeline.gpu), dtype=bool) if device is None else np.asarray(on_it)
+
+
+def _by_profiler_step(timeline: Timeline) -> _Bounds | None:
+    wanted = np.array([bool(PROFILER_STEP.match(name)) for name in timeline.names], dtype=bool)
+    return _bounds(timeline, wanted, "ProfilerStep")
+
+
+def _by_annotation(timeline: Timeline) -> _Bounds | None:
+    """Take the annotation that repeats and covers the most launches ("step", "iter 7", ...)."""
+    host = timeline.host
+    rows = np.flatnonzero(host.kind == HostKind.ANNOTATION)
+    families: dict[str, list[int]] = {}
+    for code in np.unique(host.name[rows]):
+        families.setdefault(_NUMBER.sub("#", timeline.names[code]), []).append(int(code))
+    launched = timeline.gpu.launch[timeline.gpu.launch >= 0]
+    issued = np.sort(host.start[launched])
+    best: tuple[float, int, _Bounds] | None = None
+    for family, codes in families.items():
+        wanted = np.zeros(len(timeline.names), dtype=bool)
+        wanted[codes] = True
+        found = _bounds(timeline, wanted, f"annotation {family}")
+        if found is None or len(found.start) < _REPEATS:
+            continue
+        low, high = np.searchsorted(issued, found.start), np.searchsorted(issued, found.end)
+        cover = float((high - low).sum()) / max(len(issued), 1)
+        candidate = (cover, -len(found.start), found)
+        if cover >= _ANNOTATION_COVER and (best is None or candidate[:2] > best[:2]):
+            best = candidate
+    return None if best is None else best[2]
+
+
+def _bounds(timeline: Timeline, wanted: np.ndarray, by: str) -> _Bounds | None:
+    """Host bounds of the annotations whose names are wanted; None if none, or if they nest."""
+    host = timeline.host
+    if not wanted.any():
+        return None
+    rows = np.flatnonzero((host.kind == HostKind.ANNOTATION) & wanted[host.name])
+    if len(rows) == 0:
+        return None
+    threads, counts = np.unique(host.thread[rows], return_counts=True)
+    rows = rows[host.thread[rows] == threads[np.argmax(counts)]]
+    start, end = host.start[rows], host.end[rows]
+    if (end[:-1] > start[1:] + _ROUNDING_NS).any():
+        return None
+    names = tuple(timeline.names[code] for code in host.name[rows])
+    # What the host does between two annotations (the input pipeline, say) belongs to the first.
+    return _Bounds(by, names, start, np.append(start[1:], end[-1]))
+
+
+def _by_kernel_period(timeline: Timeline, device: int | None) -> _Bounds | None:
+    """Find the shortest even period of the kernel sequence, in order of launch."""
+    gpu, host = timeline.gpu, timeline.host
+    rows = np.flatnonzero((gpu.launch >= 0) & _on(timeline, device))
+    rows = rows[np.lexsort((gpu.start[rows], host.start[gpu.launch[rows]]))]
+    launch = gpu.launch[rows]
+    # A launch of a graph that was recorded as a whole may be all that a step is.
+    shortest = 1 if _are_graphs(timeline, launch) else _REPEATS
+    for period in kernel_periods(gpu.name[rows], shortest):
+        start, end = _periods(host.start[launch], int(host.end[launch[-1]]), period)
+        if len(start) >= _REPEATS and (np.diff(start) > 0).all() and _is_even(end - start):
+            names = tuple(f"period {i}" for i in range(len(start)))
+            return _Bounds("kernel period", names, start, end)
+    return None
+
+
+def _are_graphs(timeline: Timeline, launch: Ints) -> bool:
+    called = np.unique(timeline.host.name[launch])
+    return all(_GRAPH_LAUNCH.match(timeline.names[code]) for code in called)
+
+
+def _periods(issue: Ints, last: int, period: int) -> tuple[Ints, Ints]:
+    """Host bounds of the whole periods of a launch sequence, which was over at ``last``."""
+    phase = _phase(issue, period)
+    start = issue[phase::period]
+    # The sequence is cut after its last whole period; what follows is the beginning of another.
+    if len(start) * period + phase > len(issue):
+        return start[:-1], start[1:]
+    return start, np.append(start[1:], last)
+
+
+def _is_even(length: Ints) -> bool:
+    """Tell whether periods of the usual length explain most of the time, but for the longest one.
+
+    Kernels may repeat without being steps: requests of any length, with pauses of any length.
+    """
+    explained = float(np.median(length)) * (len(length) - 1)
+    return explained >= _EVEN_SHARE * float(length.sum() - length.max())
+
+
+def kernel_periods(codes: np.ndarray, shortest: int = _REPEATS) -> Iterator[int]:
+    """Yield the periods of a sequence of kernel names, from ``shortest`` on, the shortest first.
+
+    The candidates are the distances between occurrences of the rarest repeated names, for a
+    step's rare kernels (loss, optimiser) occur once in it.
+    """
+    names, counts = np.unique(codes, return_counts=True)
+    repeated = names[counts >= _REPEATS]
+    rarest = repeated[np.argsort(counts[counts >= _REPEATS], kind="stable")][:8]
+    candidates = {int(d) for name in rarest for d in np.diff(np.flatnonzero(codes == name))}
+    for period in sorted(candidates)[:_LONGEST_PERIOD_TRIES]:
+        if shortest <= period <= len(codes) // 2:
+            agree = np.mean(codes[:-period] == codes[period:])
+            if agree >= _PERIOD_MATCH:
+                yield period
+
+
+def _phase(issue: Ints, period: int) -> int:
+    """Begin the steps where the host pauses longest before a launch: between two steps."""
+    pause = np.diff(issue, prepend=issue[0])
+    cycles = len(issue) // period
+    typical = np.median(pause[: cycles * period].reshape(cycles, period), axis=0)
+    typical[0] = np.median(pause[period::period]) if cycles > 1 else typical[0]
+    return int(np.argmax(typical))
+
+
+def _whole(timeline: Timeline) -> _Bounds:
+    starts = [int(table.start.min()) for table in (timeline.host, timeline.gpu) if len(table)]
+    ends = [int(table.end.max()) for table in (timeline.host, timeline.gpu) if len(table)]
+    low, high = (min(starts), max(ends)) if starts else (0, 0)
+    return _Bounds(_WHOLE_TRACE, ("trace",), np.array([low]), np.array([high]))
+
+
+def _complete(timeline: Timeline, bounds: _Bounds, device: int | None) -> Steps:
+    gpu, host_start, host_end = timeline.gpu, bounds.start, bounds.end
+    gpu_step, own = _step_of(timeline, bounds), _on(timeline, device)
+    completion = host_end.copy()
+    rows = own & (gpu_step >= 0)
+    np.maximum.at(completion, gpu_step[rows], gpu.end[rows])
+    completion = np.maximum.accumulate(completion)
+    opened = int(gpu.end[own & (gpu_step == BEFORE)].max(initial=host_start[0]))
+    return Steps(
+        by=bounds.by,
+        names=bounds.names,
+        host_start=host_start,
+        host_end=host_end,
+        complete_from=np.concatenate([[min(opened, int(completion[0]))], completion[:-1]]),
+        complete_to=completion,
+        gpu_step=gpu_step,
+    )
+
+
+def _step_of(timeline: Timeline, bounds: _Bounds) -> Ints:
+    """Give each GPU row the step in which it was issued."""
+    if bounds.by == _WHOLE_TRACE:
+        return np.zeros(len(timeline.gpu), dtype=np.int64)
+    issued = issued_in_order(timeline)
+    step = np.searchsorted(bounds.start, issued, side="right") - 1
+    return np.where(issued >= bounds.end[-1], AFTER, step).astype(np.int64)

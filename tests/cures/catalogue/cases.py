@@ -1,0 +1,79 @@
+"""Programs, diagnoses and reports made up for remedies."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from tailwave.cures.catalogue.base import Action, Change, Report, Seen, Setting
+from tailwave.model import (
+    DeviceInfo,
+    Diagnosis,
+    Evidence,
+    Finding,
+    Severity,
+    Source,
+    StepsSummary,
+)
+
+PLAIN = Setting(environment={}, cpus=16)
+NO_PYTHON = Setting(environment={}, is_python=False)
+UNENTERED = "It is applied inside Python, and the program runs none that could be entered."
+UNREPORTED = "No process of the program reported it: it ran no Python that could be entered."
+H200 = DeviceInfo(index=0, name="NVIDIA H200", sm_count=132)
+
+
+def finding(
+    code: str, share: float, *remedies: str, evidence: str = "", step_us: float = 1000.0
+) -> Finding:
+    """A finding that costs this share of a step."""
+    return Finding(
+        code=code,
+        severity=Severity.MAJOR,
+        title="",
+        claim="",
+        step_us_now=step_us,
+        step_us_after=step_us * (1 - share),
+        recoverable_us=step_us * share,
+        evidence=(Evidence(evidence, 1.0, "us"),) if evidence else (),
+        remedies=remedies,
+    )
+
+
+def diagnosis(*findings: Finding, busy_us: float = 300.0, step_us: float = 1000.0) -> Diagnosis:
+    """A diagnosis of steps that the GPU is busy in for so long."""
+    return Diagnosis(
+        source=Source("by hand", "kineto", 1, (0,)),
+        device=H200,
+        steps=StepsSummary(5, "ProfilerStep", step_us, busy_us),
+        division=(),
+        findings=findings,
+        notes=(),
+    )
+
+
+def acted(name: str, *, applied: bool = True, why_not: str = "", **seen: object) -> Report:
+    """The report of a process that was to do one action."""
+    told = {"applied": applied, "seen": seen, "why_not": why_not}
+    return {"pid": 1, "actions": {name: told}, "environment": {}}
+
+
+def reading(**environment: object) -> Report:
+    """The report of a process that read its settings back."""
+    return {"pid": 1, "actions": {}, "environment": environment}
+
+
+def only_action(remedy: ModuleType, parameter: str, setting: Setting = PLAIN) -> dict[str, Any]:
+    """The parameters of the one action that is all that a remedy changes."""
+    change = remedy.change(parameter, setting)
+    (action,) = change.actions
+    assert change == Change(actions=(Action(remedy.NAME, action.parameters),))
+    return dict(action.parameters)
+
+
+def unseen(remedy: ModuleType, parameter: str = "") -> None:
+    """Assert what an action says that no process reports, and one that was refused."""
+    assert remedy.seen(parameter, []) == Seen(works=False, sentence=UNREPORTED)
+    refused = acted(remedy.NAME, applied=False, why_not="the program does so itself")
+    sentence = "The program does so itself."
+    assert remedy.seen(parameter, [refused]) == Seen(works=False, sentence=sentence)

@@ -1,0 +1,45 @@
+"""A fused optimizer: seen where one was made, and is fused still."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailwave.cures.catalogue import fused_optimizer
+from tailwave.errors import UsageError
+from tests.cures.catalogue.cases import NO_PYTHON, PLAIN, UNENTERED, acted, only_action, unseen
+
+
+def test_it_asks_the_hook() -> None:
+    """It takes no parameter."""
+    assert fused_optimizer.parameters(PLAIN) == ("",)
+    assert only_action(fused_optimizer, "") == {}
+    with pytest.raises(UsageError, match="takes no parameter"):
+        fused_optimizer.change("True", PLAIN)
+    assert fused_optimizer.why_not("", NO_PYTHON) == UNENTERED
+
+
+def test_it_is_seen_by_the_optimizers() -> None:
+    """One that has ended was fused all the same."""
+    living = acted("fused-optimizer", optimizers=1, fused=1, alive=1)
+    ended = acted("fused-optimizer", optimizers=1, fused=0, alive=0)
+    assert fused_optimizer.seen("", [living]) == (True, "1 optimizer was made with fused=True.")
+    assert fused_optimizer.seen("", [living, ended]) == (
+        True,
+        "2 optimizers were made with fused=True.",
+    )
+    assert fused_optimizer.seen("", [ended]).works is True
+    unseen(fused_optimizer)
+
+
+def test_a_program_that_unset_it_again_is_told() -> None:
+    """A checkpoint brings its own groups back."""
+    undone = acted("fused-optimizer", optimizers=1, fused=0, alive=1)
+    assert fused_optimizer.seen("", [undone]) == (
+        False,
+        "The program unset fused again, as a checkpoint does.",
+    )
+
+
+def test_it_is_kept_by_a_line() -> None:
+    """Whatever the optimizer is."""
+    assert "fused=True" in fused_optimizer.lines("")[0]
