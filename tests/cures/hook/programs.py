@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import tailwave
 
 PACKAGE = Path(tailwave.__file__).parent
-INJECT = PACKAGE / "hook" / "inject"
+INJECT = PACKAGE / "cures" / "hook" / "inject"
 FAKE_TORCH = Path(__file__).with_name("fake_torch")
 
 
