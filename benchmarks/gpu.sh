@@ -3,7 +3,7 @@
 #
 # Parts, with what each takes on an H200 (measured, or ~ estimated):
 #   tests     the tests marked gpu (~400 s)        graph   seven models, eager, graph, compile (120 s)
-#   planted   planted causes are cured (~600 s)    nothing remedies that do nothing (~400 s)
+#   planted   planted causes are cured (~600 s)    nothing cures that do nothing (~400 s)
 #   healthy   ten trials of a healthy program (250 s)      kill    trials are killed (80 s)
 #   noisy     a victim beside a tenant (46 s)      record  the recorder's cost, and against Kineto (~220 s)
 #   pages     the CSV pages of the kept ncu reports (10 s)  examples  the others in examples/ (~100 s)
@@ -17,7 +17,7 @@ shift
 python=${PYTHON:-python3}
 export PYTHONPATH="src:.${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 
-trials() { "$python" benchmarks/remedy_trials.py --out "$out/trials_$1.json" --only "$@"; }
+trials() { "$python" benchmarks/cure_trials.py --out "$out/trials_$1.json" --only "$@"; }
 
 pages() {
     for name in planted_faults article_tests; do

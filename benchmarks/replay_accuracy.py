@@ -47,12 +47,12 @@ TWINS = {
 }
 CURES: dict[str, tuple[str, Change]] = {
     "host-sync": ("no-sync", no_sync),
-    "host-starved": ("fed", fed),
-    "host-contention": ("unstretched", unstretched),
+    "host-starved": ("no-input-stall", fed),
+    "host-contention": ("no-contention", unstretched),
     "blocking-copy": ("async-copy", async_copy),
-    "stream-interference": ("isolated", isolated),
-    "wave-tail": ("grid", grid),
-    "small-grid": ("spread", spread),
+    "stream-interference": ("no-interference", isolated),
+    "wave-tail": ("no-wave-tail", grid),
+    "small-grid": ("no-small-grid", spread),
 }
 
 

@@ -123,7 +123,7 @@ FAMILIES = (
     Family(
         "cures.catalogue",
         imports=("model", "figures", "errors"),
-        registry="REMEDIES",
+        registry="CURES",
         support=("base", "choose"),
     ),
     Family(

@@ -1,6 +1,6 @@
 """Planted: large batches are copied from pageable memory, and host and GPU wait for each copy.
 
-The batches lie ready, and none of them in pinned memory. The cure is `pinned-copies`.
+The batches lie ready, and none of them in pinned memory. The cure is `async-copy`.
 """
 
 from __future__ import annotations

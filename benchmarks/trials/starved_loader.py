@@ -1,6 +1,6 @@
 """Planted: images are prepared in line, one batch after another, while the GPU waits.
 
-The cure is to prepare them in other processes: `loader-workers`.
+The cure is to prepare them in other processes: `prefetch`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A small model in a stream of its own, beside a thread that queues large products without end.
 
 The tenant's CTAs run for long, and a priority only orders those that wait: `stream-priority` must
-show no gain. `sm-partition:victim=32` gives the victim SMs of its own, and helps.
+show no gain. `partition:victim=32` gives the victim SMs of its own, and helps.
 """
 
 from __future__ import annotations

@@ -64,17 +64,17 @@ def tried(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]
 
 
 def decisions(document: dict[str, Any]) -> dict[str, str]:
-    """Return each remedy's decision."""
-    return {outcome["remedy"]: outcome["decision"] for outcome in document["outcomes"]}
+    """Return each cure's decision."""
+    return {outcome["cure"]: outcome["decision"] for outcome in document["outcomes"]}
 
 
-def test_each_remedy_gets_its_decision(
+def test_each_cure_gets_its_decision(
     script: str, machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A halved time is kept; what is slower, breaks the program or does nothing is not."""
-    remedies = [f"--remedy=env:SETTING={x}" for x in ("fast", "slow", "none", "crash")]
+    cures = [f"--cure=env:SETTING={x}" for x in ("fast", "slow", "none", "crash")]
     before = dict(os.environ)
-    document = tried(capsys, *remedies, "--metric", STEP, script)
+    document = tried(capsys, *cures, "--metric", STEP, script)
     assert decisions(document) == {
         "env:SETTING=fast": "kept",
         "env:SETTING=slow": "harmful",
@@ -87,7 +87,7 @@ def test_each_remedy_gets_its_decision(
 
 def test_the_report_begins_with_what_to_do(script: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The gain with its interval, and the line that keeps it; what was to be tried on stderr."""
-    assert run(["try", "--remedy", "env:SETTING=fast", "--metric", STEP, script]) == 0
+    assert run(["try", "--cure", "env:SETTING=fast", "--metric", STEP, script]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(
         "env:SETTING=fast: 10 -> 5 (-50%, 95% interval -50% to -50%); add:\n"
@@ -99,7 +99,7 @@ def test_the_report_begins_with_what_to_do(script: str, capsys: pytest.CaptureFi
 def test_fix_runs_any_command(capsys: pytest.CaptureFixture[str]) -> None:
     """A program that is not in Python is measured by what it prints; more may be better."""
     command = ["sh", "-c", "echo speed ${SPEED:-10}"]
-    options = ["--remedy=env:SPEED=20", "--metric=speed ([0-9]+)", "--higher-is-better"]
+    options = ["--cure=env:SPEED=20", "--metric=speed ([0-9]+)", "--higher-is-better"]
     assert run(["fix", *options, "--", *command]) == 0
     assert capsys.readouterr().out.startswith("env:SPEED=20: 10 -> 20 (+100%,")
 
@@ -145,7 +145,7 @@ def test_outputs_that_differ_are_never_kept(
     """However fast the program became."""
     path = tmp_path / "outputs.py"
     path.write_text(f"{PROGRAM}\nimport tailwave\ntailwave.output('loss', len(setting))")
-    document = tried(capsys, "--remedy=env:SETTING=fast", "--metric", STEP, str(path))
+    document = tried(capsys, "--cure=env:SETTING=fast", "--metric", STEP, str(path))
     (outcome,) = document["outcomes"]
     assert (outcome["decision"], outcome["outputs"]["match"]) == ("harmful", "differ")
 
@@ -169,7 +169,7 @@ def test_a_trial_that_cannot_be_saved_is_printed_all_the_same(
     assert err == "tailwave: cannot write /dev/full: No space left on device.\n"
 
 
-def test_the_list_names_all_remedies(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_names_all_cures(capsys: pytest.CaptureFixture[str]) -> None:
     """--list needs no program."""
     assert run(["fix", "--list"]) == 0
     listed = capsys.readouterr().out
@@ -179,8 +179,8 @@ def test_the_list_names_all_remedies(capsys: pytest.CaptureFixture[str]) -> None
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["try", "--remedy", "wish", "SCRIPT"], USAGE, "there is no remedy wish; the remedies are"),
-        (["try", "--remedy", "env:nothing", "SCRIPT"], USAGE, "env takes NAME=VALUE"),
+        (["try", "--cure", "wish", "SCRIPT"], USAGE, "there is no cure wish; the cures are"),
+        (["try", "--cure", "env:nothing", "SCRIPT"], USAGE, "env takes NAME=VALUE"),
         (["try", "--metric", "(", "SCRIPT"], USAGE, "no regular expression"),
         (["try", "--metric", "step", "SCRIPT"], USAGE, "must have one group"),
         (["try", "--metric", "(nothing)", "SCRIPT"], UNREADABLE, "finds nothing in what"),
@@ -191,9 +191,9 @@ def test_the_list_names_all_remedies(capsys: pytest.CaptureFixture[str]) -> None
         (["try", "--timeout", "nan", "SCRIPT"], USAGE, "a run needs an end"),
         (["try", "--timeout", "0", "SCRIPT"], USAGE, "--timeout"),
         (["try", "--save", "/nowhere/x.json", "SCRIPT"], USAGE, "cannot write /nowhere/x.json"),
-        (["fix", "--remedy", "host-threads:0", "--", "false"], USAGE, "a whole number from 1"),
-        (["fix", "--remedy", "sm-partition:a", "--", "false"], USAGE, "takes STREAM=SMS"),
-        (["fix", "--remedy", "env:PATH=", "--", "false"], USAGE, "cannot set PATH"),
+        (["fix", "--cure", "host-threads:0", "--", "false"], USAGE, "a whole number from 1"),
+        (["fix", "--cure", "partition:a", "--", "false"], USAGE, "takes STREAM=SMS"),
+        (["fix", "--cure", "env:PATH=", "--", "false"], USAGE, "cannot set PATH"),
         (["fix", "--", "ls | wc -l"], USAGE, "sh -c 'ls | wc -l'"),
         (["fix", "--save", "x" * 5000, "--", "false"], USAGE, "cannot write"),
         (["try", "x" * 5000], UNREADABLE, "there is no file"),
@@ -238,7 +238,7 @@ def test_company_that_comes_later_ends_the_trial(
     calm = guards()
     monkeypatch.setattr(calm, "against", iter(["", "", "", "", "", "Somebody came."]).__next__)
     monkeypatch.setattr("tailwave.cli.trying.open_guards", lambda _: calm)
-    document = tried(capsys, "--remedy=env:SETTING=fast", "--metric", STEP, script)
+    document = tried(capsys, "--cure=env:SETTING=fast", "--metric", STEP, script)
     assert (document["cut_short"], document["rounds"]) == ("Somebody came.", 1)
     assert decisions(document) == {"env:SETTING=fast": "no gain"}
 
@@ -274,7 +274,7 @@ class Going:
                 sys.executable,
                 "-m",
                 "tests.cli.company",
-                *("try", "--remedy=env:SETTING=fast", r"--metric=step: (\d)", str(script)),
+                *("try", "--cure=env:SETTING=fast", r"--metric=step: (\d)", str(script)),
             ],
             cwd=ROOT,
             env={**os.environ, "TMPDIR": str(self.temporary)},
@@ -315,9 +315,9 @@ def wait_for(condition: Callable[[], bool]) -> bool:
     return True
 
 
-@pytest.fixture(params=[1, 2, 4, 9], ids=["first", "as-it-is", "remedy", "later"])
+@pytest.fixture(params=[1, 2, 4, 9], ids=["first", "as-it-is", "cure", "later"])
 def going(request: pytest.FixtureRequest, tmp_path: Path, machine: Path) -> Iterator[Going]:
-    """Return a trial in its first run, in an unchanged one, under a remedy, in a later round."""
+    """Return a trial in its first run, in an unchanged one, under a cure, in a later round."""
     del machine
     trial = Going(tmp_path, request.param)
     yield trial

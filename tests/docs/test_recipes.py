@@ -11,13 +11,13 @@ import click
 import pytest
 
 from tailwave.cli import diagnose, fix, try_
-from tailwave.cures.catalogue import REMEDIES
+from tailwave.cures.catalogue import CURES
 from tailwave.recordings.causes import RULES
 from tests.places import ROOT
 
 TEXT = (ROOT / "docs" / "recipes.md").read_text("utf-8")
 COMMANDS = {"diagnose": diagnose.command, "fix": fix.command, "try": try_.command}
-REMEDY_NAMES = {remedy.NAME for remedy in REMEDIES}
+CURE_NAMES = {cure.NAME for cure in CURES}
 FINDING_CODES = {rule.CODE for rule in RULES}
 # What the article told people to type, and no program has.
 INVENTED = (
@@ -89,8 +89,8 @@ def test_tailwave_takes_its_commands(line: str) -> None:
     for option, value in pairwise(words):
         if option == "--metric":
             assert re.compile(value).groups == 1
-        if option == "--remedy":
-            assert value.partition(":")[0] in REMEDY_NAMES
+        if option == "--cure":
+            assert value.partition(":")[0] in CURE_NAMES
 
 
 def test_its_findings_are_tailwaves() -> None:

@@ -30,9 +30,9 @@ EACH_ALONE = Predictions(
     answers=(
         prediction("cuda-graph", after=1_200.0, notes=(CUT,)),
         prediction("no-sync", after=2_900.0),
-        prediction("fed", after=3_635.0, notes=("not worth a line",)),
-        prediction("grid", after=3_640.0),
-        prediction("isolated", after=4_004.0),
+        prediction("no-input-stall", after=3_635.0, notes=("not worth a line",)),
+        prediction("no-wave-tail", after=3_640.0),
+        prediction("no-interference", after=4_004.0),
     ),
     combined=prediction("no-sync", "cuda-graph", after=455.0),
     notes=("1 of 3 steps left out: the recording begins or ends within them.",),

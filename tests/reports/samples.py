@@ -38,7 +38,7 @@ LAUNCH_BOUND = Finding(
         Evidence("host time per launch", 5.6, "us"),
         Evidence("the host never waits for the GPU between the first and the last launch"),
     ),
-    remedies=("cuda-graph", "compile"),
+    cures=("cuda-graph", "compile"),
 )
 HOST_SYNC = Finding(
     code="host-sync",
@@ -50,7 +50,7 @@ HOST_SYNC = Finding(
     step_us_after=7316.0,
     recoverable_us=245.0,
     evidence=(Evidence("idle after cudaStreamSynchronize in aten::item", 0.245, "ms"),),
-    remedies=("remove-sync",),
+    cures=("remove-sync",),
 )
 SMALL_GRID = Finding(
     code="small-grid",

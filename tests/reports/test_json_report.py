@@ -93,7 +93,7 @@ def test_the_document_of_a_finding() -> None:
                 "unit": "",
             },
         ],
-        "remedies": ["cuda-graph", "compile"],
+        "cures": ["cuda-graph", "compile"],
     }
 
 

@@ -20,12 +20,12 @@ no-sync + cuda-graph would bring the step from 3.64 ms to 455 us (88% less).
        recorded 7.56 ms
 
 Each alone
-  cuda-graph  1.20 ms  saves 2.44 ms, 67%
-                       a graph cannot hold cudaStreamSynchronize (30 a step):
-                       each cuts it in two
-  no-sync     2.90 ms  saves 740 us, 20%
-  isolated    4.00 ms  costs 364 us, 10%
-  no change: fed, grid
+  cuda-graph       1.20 ms  saves 2.44 ms, 67%
+                            a graph cannot hold cudaStreamSynchronize (30 a
+                            step): each cuts it in two
+  no-sync          2.90 ms  saves 740 us, 20%
+  no-interference  4.00 ms  costs 364 us, 10%
+  no change: no-input-stall, no-wave-tail
 
 The best combination
   no-sync + cuda-graph
@@ -110,7 +110,7 @@ def test_a_recording_without_the_profilers_cost_is_now_as_recorded() -> None:
 
 def test_nothing_to_gain_is_said() -> None:
     """Where no change helps by half a percent, the headline says so."""
-    answers = (prediction("fed", after=NOW - 10), prediction("grid", after=NOW + 400))
+    answers = (prediction("no-input-stall", after=NOW - 10), prediction("no-wave-tail", after=NOW + 400))
     idle = msgspec.structs.replace(EACH_ALONE, answers=answers, combined=None)
     headline = _printed(idle).splitlines()[0]
     assert headline == "None of these makes the step of 3.64 ms faster by half a percent."
@@ -133,6 +133,6 @@ def test_a_combination_of_one_is_not_repeated() -> None:
 
 def test_all_without_effect_prints_one_line() -> None:
     """Where no change has an effect, all are named in one line."""
-    answers = (prediction("fed", after=NOW), prediction("grid", after=NOW))
+    answers = (prediction("no-input-stall", after=NOW), prediction("no-wave-tail", after=NOW))
     printed = _printed(msgspec.structs.replace(EACH_ALONE, answers=answers, combined=None))
-    assert "Each alone\n  no change: fed, grid\n" in printed
+    assert "Each alone\n  no change: no-input-stall, no-wave-tail\n" in printed

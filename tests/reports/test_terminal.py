@@ -121,9 +121,9 @@ def test_only_small_findings() -> None:
     )
 
 
-def test_a_finding_without_a_remedy() -> None:
-    """A finding that names no remedy tells the reader to try none."""
-    finding = msgspec.structs.replace(LAUNCH_BOUND, remedies=())
+def test_a_finding_without_a_cure() -> None:
+    """A finding that names no cure tells the reader to try none."""
+    finding = msgspec.structs.replace(LAUNCH_BOUND, cures=())
     report = rendered(msgspec.structs.replace(LAUNCH_BOUND_STEP, findings=(finding,)))
     assert "try" not in report.lower()
 

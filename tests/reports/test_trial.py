@@ -37,10 +37,10 @@ cuda-graph: 2.46 ms -> 550 us a step (-78%, 95% interval -79% to -76%); add:
   restored  p50 2.47 ms, agrees (2.41 ms to 2.51 ms expected)
 
 What was tried (95% intervals, for all of them together)
-   remedy                decision        p50                     p99     at most
+   cure                  decision        p50                     p99     at most
    cuda-graph            kept            -78% (-79% to -76%)     -75%    -82%
    module-loading:EAGER  no gain         +0.2% (-1.1% to +1.5%)  -       0%
-   loader-workers:64     harmful         -                       -       -
+   prefetch:64           harmful         -                       -       -
    mps-share:50          not applicable  -0.1%                   -       -
 
  1. KEPT  cuda-graph: the step as a CUDA graph
@@ -56,7 +56,7 @@ What was tried (95% intervals, for all of them together)
     mechanism: The driver's mode is EAGER.
     outputs:   equal
 
- 3. HARMFUL  loader-workers:64: workers of the DataLoader (64)
+ 3. HARMFUL  prefetch:64: workers of the DataLoader (64)
     With it the program fails: it exited with 1: MemoryError
 
  4. NOT APPLICABLE  mps-share:50: percent of the SMs under MPS (50)
@@ -69,7 +69,7 @@ Notes
 
 
 def test_the_whole_report() -> None:
-    """What to add first; then what was measured, and what came of each remedy."""
+    """What to add first; then what was measured, and what came of each cure."""
     assert printed(render_trial, TRIAL) == REPORT
 
 
@@ -84,8 +84,8 @@ def first(trial: Trial) -> str:
         (
             replace(TRIAL, outcomes=(NO_GAIN, HARMFUL)),
             (
-                "Keep the program as it is: none of the 2 remedies is shown to help. "
-                "Harmful: loader-workers:64."
+                "Keep the program as it is: none of the 2 cures is shown to help. "
+                "Harmful: prefetch:64."
             ),
         ),
         (
@@ -94,13 +94,13 @@ def first(trial: Trial) -> str:
         ),
         (
             replace(TRIAL, outcomes=(NOT_APPLICABLE,)),
-            "Nothing could be tried: none of the remedies below can be applied here.",
+            "Nothing could be tried: none of the cures below can be applied here.",
         ),
         (
             EMPTY,
             (
-                "Nothing could be tried: there is no diagnosis to choose by. Name remedies with "
-                "--remedy (see --list)."
+                "Nothing could be tried: there is no diagnosis to choose by. Name cures with "
+                "--cure (see --list)."
             ),
         ),
         (
@@ -122,11 +122,11 @@ def test_the_first_sentence_where_nothing_is_kept(trial: Trial, words: str) -> N
 
 
 def test_a_diagnosis_that_finds_nothing() -> None:
-    """A healthy program has nothing that a remedy could cure."""
+    """A healthy program has nothing that a cure could cure."""
     healthy = steps(3, 100, lambda t: t.launch(0, 2, kernel("k", 3, 95)), Trace())
     trial = replace(EMPTY, diagnosis=diagnose([healthy], "x"))
     assert first(trial) == (
-        "Nothing could be tried: the diagnosis finds nothing that a remedy from outside of the "
+        "Nothing could be tried: the diagnosis finds nothing that a cure from outside of the "
         "program would cure."
     )
     assert as_json(trial)["diagnosis"]["source"]["path"] == "x"
@@ -149,7 +149,7 @@ def test_more_is_better() -> None:
 
 def test_several_gains_do_not_add_up() -> None:
     """Each was tried alone, and that is said."""
-    second = replace(KEPT, remedy="compile:default", lines=("step = torch.compile(step)",))
+    second = replace(KEPT, cure="compile:default", lines=("step = torch.compile(step)",))
     report = printed(render_trial, replace(TRIAL, outcomes=(KEPT, second)))
     assert "    step = torch.compile(step)\nEach was tried alone: their gains do not" in report
 
@@ -183,7 +183,7 @@ def test_an_outcome_in_the_document() -> None:
     """Every figure, how the mechanism was seen, and the lines."""
     assert as_json(replace(TRIAL, outcomes=(NOT_APPLICABLE,)))["outcomes"] == [
         {
-            "remedy": "mps-share:50",
+            "cure": "mps-share:50",
             "label": "percent of the SMs under MPS (50)",
             "decision": "not applicable",
             "why": "It did not take hold: no MPS server was seen.",

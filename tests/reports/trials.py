@@ -1,4 +1,4 @@
-"""A trial to be rendered: one remedy kept, and one of every other decision."""
+"""A trial to be rendered: one cure kept, and one of every other decision."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tail(before: float, change: float, low: float | None, high: float | None) ->
 
 
 KEPT = Outcome(
-    remedy="cuda-graph",
+    cure="cuda-graph",
     label="the step as a CUDA graph",
     decision=Decision.KEPT,
     why="The median is better beyond noise.",
@@ -39,7 +39,7 @@ KEPT = Outcome(
     lines=("import tailwave", "step = tailwave.graph(step, *example_args)"),
 )
 NO_GAIN = Outcome(
-    remedy="module-loading:EAGER",
+    cure="module-loading:EAGER",
     label="when kernels are loaded (EAGER)",
     decision=Decision.NO_GAIN,
     why="After 3 rounds its 95% interval does not reach a gain of 2%.",
@@ -51,13 +51,13 @@ NO_GAIN = Outcome(
     outputs=OutputMatch.EQUAL,
 )
 HARMFUL = Outcome(
-    remedy="loader-workers:64",
+    cure="prefetch:64",
     label="workers of the DataLoader (64)",
     decision=Decision.HARMFUL,
     why="With it the program fails: it exited with 1: MemoryError",
 )
 NOT_APPLICABLE = Outcome(
-    remedy="mps-share:50",
+    cure="mps-share:50",
     label="percent of the SMs under MPS (50)",
     decision=Decision.NOT_APPLICABLE,
     why="It did not take hold: no MPS server was seen.",

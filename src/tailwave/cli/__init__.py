@@ -24,8 +24,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "record": ("tailwave.cli.record", "Record a timeline of a program, without nsys and root."),
     "whatif": ("tailwave.cli.whatif", "Predict what a change would bring, before it is made."),
     "check": ("tailwave.cli.check", "Measure how well this GPU schedules, link by link."),
-    "try": ("tailwave.cli.try_", "Try remedies on a Python program; keep what is proven to help."),
-    "fix": ("tailwave.cli.fix", "Try remedies on any program; keep what is proven to help."),
+    "try": ("tailwave.cli.try_", "Try cures on a Python program; keep what is proven to help."),
+    "fix": ("tailwave.cli.fix", "Try cures on any program; keep what is proven to help."),
     "show": ("tailwave.cli.show", "Render a saved session."),
     "compare": ("tailwave.cli.compare", "Say what differs between two sessions, worst first."),
     "metrics": (

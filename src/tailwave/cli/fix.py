@@ -1,4 +1,4 @@
-"""``tailwave fix -- COMMAND``: which remedies help a program, each proven on it."""
+"""``tailwave fix -- COMMAND``: which cures help a program, each proven on it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @trial_options
 def command(words: tuple[str, ...], *, options: Options) -> int:
-    """Try remedies on any program, and keep those that are proven to help.
+    """Try cures on any program, and keep those that are proven to help.
 
-    COMMAND runs a few times as it is and a few times under each remedy. Nothing outside of its
-    processes is changed. Remedies inside the program need one in Python that uses torch.
+    COMMAND runs a few times as it is and a few times under each cure. Nothing outside of its
+    processes is changed. Cures inside the program need one in Python that uses torch.
     """
     from tailwave.cli.trying import try_command  # noqa: PLC0415 - numpy is not needed for --help
 

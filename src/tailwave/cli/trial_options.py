@@ -17,9 +17,9 @@ _LEAST_ROUNDS = 3
 
 
 class Options(NamedTuple):
-    """How to try: which remedies, what to measure, how often, and what to do with the result."""
+    """How to try: which cures, what to measure, how often, and what to do with the result."""
 
-    remedy: tuple[str, ...]
+    cure: tuple[str, ...]
     metric: str | None
     higher_is_better: bool
     rounds: int
@@ -31,11 +31,11 @@ class Options(NamedTuple):
 def _list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa: FBT001 - click's own signature
     if not wanted:
         return
-    from tailwave.cures.catalogue import REMEDIES  # noqa: PLC0415 - wanted with --list only
+    from tailwave.cures.catalogue import CURES  # noqa: PLC0415 - wanted with --list only
 
-    width = max(len(remedy.NAME) for remedy in REMEDIES)
-    for remedy in REMEDIES:
-        click.echo(f"{remedy.NAME:<{width}}  {remedy.LABEL}")
+    width = max(len(cure.NAME) for cure in CURES)
+    for cure in CURES:
+        click.echo(f"{cure.NAME:<{width}}  {cure.LABEL}")
     ctx.exit()
 
 
@@ -48,10 +48,10 @@ def _a_number(ctx: click.Context, parameter: click.Parameter, value: float | Non
 
 _OPTIONS = (
     click.option(
-        "--remedy",
+        "--cure",
         multiple=True,
         metavar="NAME[:PARAMETER]",
-        help="Try this remedy, whatever a diagnosis says; repeatable.",
+        help="Try this cure, whatever a diagnosis says; repeatable.",
     ),
     click.option(
         "--metric",
@@ -66,15 +66,15 @@ _OPTIONS = (
         default=_ROUNDS,
         show_default=True,
         metavar="N",
-        help="Rounds at most; each runs the program as it is, again, and under each remedy. From "
-        "the third on, a trial ends as soon as each remedy is decided on.",
+        help="Rounds at most; each runs the program as it is, again, and under each cure. From "
+        "the third on, a trial ends as soon as each cure is decided on.",
     ),
     click.option(
         "--timeout",
         type=click.FloatRange(min=0, min_open=True),
         callback=_a_number,
         metavar="SECONDS",
-        help="End a run that takes longer. Without it only a remedy's runs have an end: five times "
+        help="End a run that takes longer. Without it only a cure's runs have an end: five times "
         "the slowest run without it, and two minutes.",
     ),
     click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1)."),
@@ -90,7 +90,7 @@ _OPTIONS = (
         is_eager=True,
         expose_value=False,
         callback=_list,
-        help="List the remedies and exit.",
+        help="List the cures and exit.",
     ),
 )
 

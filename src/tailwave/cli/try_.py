@@ -1,4 +1,4 @@
-"""``tailwave try SCRIPT.py``: which remedies help a Python program, each proven on it."""
+"""``tailwave try SCRIPT.py``: which cures help a Python program, each proven on it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS]...")
 @trial_options
 def command(script: Path, arguments: tuple[str, ...], *, options: Options) -> int:
-    """Try remedies on a Python program, and keep those that are proven to help.
+    """Try cures on a Python program, and keep those that are proven to help.
 
-    The program runs a few times as it is and a few times under each remedy. Nothing outside of its
+    The program runs a few times as it is and a few times under each cure. Nothing outside of its
     processes is changed, and its source stays as it is. Mark its steps with tailwave.step() for
     figures of the steps alone.
     """

@@ -1,4 +1,4 @@
-"""Tries remedies on a command, and prints what came of it."""
+"""Tries cures on a command, and prints what came of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ENDED_BY = 128  # and the signal's number, as shells count
 
 
 def try_command(command: tuple[str, ...], options: Options) -> int:
-    """Try remedies on a command; return the exit code: 0, or that of the signal that ended it."""
+    """Try cures on a command; return the exit code: 0, or that of the signal that ended it."""
     wanted = _wanted(command, options)
     refuse_unstartable(command, wanted.environment)
     refuse_unknown(wanted.specs, wanted.environment)
@@ -53,7 +53,7 @@ def _wanted(command: tuple[str, ...], options: Options) -> Wanted:
     return Wanted(
         command=command,
         environment=dict(os.environ),
-        specs=options.remedy,
+        specs=options.cure,
         metric=metric,
         rounds=options.rounds,
         timeout=options.timeout,

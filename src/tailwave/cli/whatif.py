@@ -28,19 +28,22 @@ from tailwave.recordings.timeline.steps import summarise
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# The option is the what-if's name, but for the one that everybody calls by a shorter one.
-_OPTION_NAMES = {"cuda-graph": "graph"}
+# What everybody calls by a shorter name too.
+_SHORT_NAMES = {"cuda-graph": ("graph",)}
 # What no chip and no host is beyond; the arithmetic holds up to there.
 _MOST_SMS = 1_000_000
 _SLOWEST_HOST = 0.001
 
 
 def _with_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add one flag for each what-if."""
+    """Add one flag for each what-if: its name, and the names of the cures that it stands for."""
     for whatif in reversed(WHATIFS):
-        option = _OPTION_NAMES.get(whatif.name, whatif.name)
+        names = (whatif.name, *_SHORT_NAMES.get(whatif.name, ()), *whatif.cures)
         function = click.option(
-            f"--{option}", _parameter(whatif), is_flag=True, help=f"What if {whatif.question}?"
+            *(f"--{name}" for name in names),
+            _parameter(whatif),
+            is_flag=True,
+            help=f"What if {whatif.question}?",
         )(function)
     return function
 

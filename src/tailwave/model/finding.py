@@ -39,4 +39,4 @@ class Finding(msgspec.Struct, frozen=True):
     step_us_after: float
     recoverable_us: float
     evidence: tuple[Evidence, ...] = ()
-    remedies: tuple[str, ...] = ()
+    cures: tuple[str, ...] = ()

@@ -126,7 +126,7 @@ class KernelFinding(msgspec.Struct, frozen=True):
     share: float
     evidence: tuple[Evidence, ...] = ()
     metrics: tuple[str, ...] = ()
-    remedies: tuple[str, ...] = ()
+    cures: tuple[str, ...] = ()
     theirs: tuple[str, ...] = ()
     by: str = "tailwave"
 

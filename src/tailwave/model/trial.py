@@ -1,4 +1,4 @@
-"""Remedies tried on a program, and what came of each."""
+"""Cures tried on a program, and what came of each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tailwave.model.diagnosis import Diagnosis
 
 
 class Decision(enum.StrEnum):
-    """What a trial decided about a remedy."""
+    """What a trial decided about a cure."""
 
     KEPT = "kept"
     NO_GAIN = "no gain"
@@ -53,15 +53,15 @@ class OutputMatch(enum.StrEnum):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of one remedy in a trial.
+    """What became of one cure in a trial.
 
-    ``remedy`` is its name, with ``:parameter`` where it has one. ``bound`` is the share of the
-    metric that the diagnosis says a cure can save at most, stated before the remedy was applied;
+    ``cure`` is its name, with ``:parameter`` where it has one. ``bound`` is the share of the
+    metric that the diagnosis says a cure can save at most, stated before the cure was applied;
     None where no diagnosis says it. ``seen`` says whether its mechanism was at work, None where
     nothing tells, and ``mechanism`` how one knows. ``lines`` are what a user adds to keep it.
     """
 
-    remedy: str
+    cure: str
     label: str
     decision: Decision
     why: str
@@ -103,11 +103,11 @@ class Baseline(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """One trial of remedies on a program, whole.
+    """One trial of cures on a program, whole.
 
     ``metric`` says in words what was measured, in ``unit``; ``rounds`` how many were completed:
     fewer than were allowed where all was decided before.
-    ``null`` is a second unchanged run in each round, treated as a remedy is: what is seen there is
+    ``null`` is a second unchanged run in each round, treated as a cure is: what is seen there is
     noise. ``cut_short`` is the sentence that says why the trial ended early, "" when it did not.
     """
 

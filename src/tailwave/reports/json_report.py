@@ -73,7 +73,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "evidence": [
             {"what": e.what, "value": _figure(e.value), "unit": e.unit} for e in finding.evidence
         ],
-        "remedies": list(finding.remedies),
+        "cures": list(finding.cures),
     }
 
 

@@ -50,7 +50,7 @@ def _finding(finding: KernelFinding) -> dict[str, Any]:
         "share": _number(finding.share),
         "evidence": _evidence(finding.evidence),
         "metrics": list(finding.metrics),
-        "remedies": list(finding.remedies),
+        "cures": list(finding.cures),
         "theirs": list(finding.theirs),
         "by": finding.by,
     }

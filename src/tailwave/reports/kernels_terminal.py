@@ -34,7 +34,7 @@ def kernels_headline(kernels: tuple[KernelDiagnosis, ...]) -> str:
         return f"{found}, but {_are_open(unanswered)}." if unanswered else f"{found}."
     worst = ailing[0]
     finding = worst.findings[0]
-    cure = f" Try {' or '.join(finding.remedies)}." if finding.remedies else ""
+    cure = f" Try {' or '.join(finding.cures)}." if finding.cures else ""
     lose = "lose" if len(ailing) > 1 else "loses"
     of = f" {len(ailing)} of {len(kernels)} kernels {lose} time." if len(kernels) > 1 else ""
     return f"{_short(worst.name)}: {finding.claim}{cure}{of}"
@@ -141,8 +141,8 @@ def _print_finding(page: Page, finding: KernelFinding) -> None:
     _print_evidence(page, finding.evidence)
     for sentence in finding.theirs:
         page.paragraph(sentence, lead=_INNER, style="dim")
-    if finding.remedies:
-        page.paragraph(", ".join(finding.remedies), lead=f"{_INNER}try:  ", style="green")
+    if finding.cures:
+        page.paragraph(", ".join(finding.cures), lead=f"{_INNER}try:  ", style="green")
     page.paragraph(f"tailwave explain {finding.code}", lead=f"{_INNER}more: ")
 
 

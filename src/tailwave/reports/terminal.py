@@ -62,7 +62,7 @@ def _withheld(diagnosis: Diagnosis) -> str:
 
 
 def _advice(finding: Finding) -> str:
-    cure = f" Try {' or '.join(finding.remedies)}." if finding.remedies else ""
+    cure = f" Try {' or '.join(finding.cures)}." if finding.cures else ""
     return f"{finding.claim}{cure}"
 
 
@@ -151,8 +151,8 @@ def _print_finding(page: Page, number: int, finding: Finding) -> None:
     page.paragraph(f"now {before} -> after {after} (saves {_saving(finding)})", lead=_INDENT)
     for evidence in finding.evidence:
         _print_evidence(page, evidence)
-    if finding.remedies:
-        page.paragraph(", ".join(finding.remedies), lead=f"{_INDENT}try:  ", style="green")
+    if finding.cures:
+        page.paragraph(", ".join(finding.cures), lead=f"{_INDENT}try:  ", style="green")
     page.paragraph(f"tailwave explain {finding.code}", lead=f"{_INDENT}more: ")
 
 

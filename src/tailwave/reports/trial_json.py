@@ -15,7 +15,7 @@ SCHEMA: Final = 1
 
 
 def trial_to_json(trial: Trial) -> bytes:
-    """Return a trial as an indented JSON document, the kept remedies first."""
+    """Return a trial as an indented JSON document, the kept cures first."""
     document = {
         "schema": SCHEMA,
         "tool": {"name": "tailwave", "version": __version__},
@@ -77,7 +77,7 @@ def _restored(restored: Restored) -> dict[str, Any]:
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
     return {
-        "remedy": outcome.remedy,
+        "cure": outcome.cure,
         "label": outcome.label,
         "decision": outcome.decision,
         "why": _utf8(outcome.why),

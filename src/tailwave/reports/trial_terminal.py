@@ -64,7 +64,7 @@ def _kept(outcome: Outcome, trial: Trial) -> str:
     a_step = " a step" if trial.unit == "us" else ""
     which = f" {shown.quantile}" if shown.quantile is not Quantile.MEDIAN else ""
     return (
-        f"{outcome.remedy}:{which} {_figure(shown.before, shown.unit)} -> "
+        f"{outcome.cure}:{which} {_figure(shown.before, shown.unit)} -> "
         f"{_figure(shown.after, shown.unit)}{a_step} ({_changed(shown)})"
     )
 
@@ -85,22 +85,18 @@ def _nothing(trial: Trial) -> str:
     judged = [o for o in trial.outcomes if o.decision is not Decision.NOT_APPLICABLE]
     if not judged:
         return f"Nothing could be tried: {_why_nothing(trial)}"
-    harmful = [o.remedy for o in judged if o.decision is Decision.HARMFUL]
+    harmful = [o.cure for o in judged if o.decision is Decision.HARMFUL]
     harm = f" Harmful: {', '.join(harmful)}." if harmful else ""
-    tried = (
-        f"none of the {len(judged)} remedies is"
-        if len(judged) > 1
-        else f"{judged[0].remedy} is not"
-    )
+    tried = f"none of the {len(judged)} cures is" if len(judged) > 1 else f"{judged[0].cure} is not"
     return f"Keep the program as it is: {tried} shown to help.{harm}"
 
 
 def _why_nothing(trial: Trial) -> str:
     if trial.outcomes:
-        return "none of the remedies below can be applied here."
+        return "none of the cures below can be applied here."
     if trial.diagnosis is None:
-        return "there is no diagnosis to choose by. Name remedies with --remedy (see --list)."
-    return "the diagnosis finds nothing that a remedy from outside of the program would cure."
+        return "there is no diagnosis to choose by. Name cures with --cure (see --list)."
+    return "the diagnosis finds nothing that a cure from outside of the program would cure."
 
 
 def _print_subject(page: Page, trial: Trial) -> None:
@@ -148,12 +144,12 @@ def _print_table(page: Page, outcomes: tuple[Outcome, ...]) -> None:
     if not outcomes:
         return
     page.heading("What was tried (95% intervals, for all of them together)")
-    _print_row(page, ("remedy", "decision", "p50", "p99", "at most"), "dim")
+    _print_row(page, ("cure", "decision", "p50", "p99", "at most"), "dim")
     for outcome in outcomes:
         effects = {effect.quantile: effect for effect in outcome.effects}
         median, tail = effects.get(Quantile.MEDIAN), effects.get(Quantile.TAIL)
         cells = (
-            outcome.remedy,
+            outcome.cure,
             outcome.decision.value,
             _brief(median) if median else "-",
             _percent(tail.change) if tail else "-",
@@ -163,10 +159,10 @@ def _print_table(page: Page, outcomes: tuple[Outcome, ...]) -> None:
 
 
 def _print_row(page: Page, texts: tuple[str, str, str, str, str], style: str) -> None:
-    remedy, decision, median, tail, bound = texts
+    cure, decision, median, tail, bound = texts
     page.columns(
         Cell("", 1),
-        Cell(remedy, 20, style),
+        Cell(cure, 20, style),
         Cell(decision, 14, style),
         Cell(median, 22),
         Cell(tail, 6),
@@ -178,7 +174,7 @@ def _print_details(page: Page, outcomes: tuple[Outcome, ...]) -> None:
     for number, outcome in enumerate(outcomes, start=1):
         page.blank()
         page.paragraph(
-            f"{outcome.remedy}: {outcome.label}",
+            f"{outcome.cure}: {outcome.label}",
             lead=f"{number:>2}. {outcome.decision.upper()}  ",
             lead_style=_STYLES[outcome.decision],
         )

@@ -1,4 +1,4 @@
-"""Programs, diagnoses and reports made up for remedies."""
+"""Programs, diagnoses and reports made up for cures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ H200 = DeviceInfo(index=0, name="NVIDIA H200", sm_count=132)
 
 
 def finding(
-    code: str, share: float, *remedies: str, evidence: str = "", step_us: float = 1000.0
+    code: str, share: float, *cures: str, evidence: str = "", step_us: float = 1000.0
 ) -> Finding:
     """A finding that costs this share of a step."""
     return Finding(
@@ -36,7 +36,7 @@ def finding(
         step_us_after=step_us * (1 - share),
         recoverable_us=step_us * share,
         evidence=(Evidence(evidence, 1.0, "us"),) if evidence else (),
-        remedies=remedies,
+        cures=cures,
     )
 
 
@@ -63,17 +63,17 @@ def reading(**environment: object) -> Report:
     return {"pid": 1, "actions": {}, "environment": environment}
 
 
-def only_action(remedy: ModuleType, parameter: str, setting: Setting = PLAIN) -> dict[str, Any]:
-    """The parameters of the one action that is all that a remedy changes."""
-    change = remedy.change(parameter, setting)
+def only_action(cure: ModuleType, parameter: str, setting: Setting = PLAIN) -> dict[str, Any]:
+    """The parameters of the one action that is all that a cure changes."""
+    change = cure.change(parameter, setting)
     (action,) = change.actions
-    assert change == Change(actions=(Action(remedy.NAME, action.parameters),))
+    assert change == Change(actions=(Action(cure.NAME, action.parameters),))
     return dict(action.parameters)
 
 
-def unseen(remedy: ModuleType, parameter: str = "") -> None:
+def unseen(cure: ModuleType, parameter: str = "") -> None:
     """Assert what an action says that no process reports, and one that was refused."""
-    assert remedy.seen(parameter, []) == Seen(works=False, sentence=UNREPORTED)
-    refused = acted(remedy.NAME, applied=False, why_not="the program does so itself")
+    assert cure.seen(parameter, []) == Seen(works=False, sentence=UNREPORTED)
+    refused = acted(cure.NAME, applied=False, why_not="the program does so itself")
     sentence = "The program does so itself."
-    assert remedy.seen(parameter, [refused]) == Seen(works=False, sentence=sentence)
+    assert cure.seen(parameter, [refused]) == Seen(works=False, sentence=sentence)

@@ -13,9 +13,9 @@ from tests.cures.catalogue.cases import PLAIN, finding, reading
 _EXPANDABLE = "expandable_segments:True"
 
 
-def environment(remedy_parameter: str, **own: str) -> dict[str, str | None]:
-    """What the remedy makes of a program's own settings."""
-    change = allocator.change(remedy_parameter, Setting(environment=own))
+def environment(cure_parameter: str, **own: str) -> dict[str, str | None]:
+    """What the cure makes of a program's own settings."""
+    change = allocator.change(cure_parameter, Setting(environment=own))
     return change.environment
 
 

@@ -37,7 +37,7 @@ def test_what_is_no_variable_is_a_usage_error(parameter: str) -> None:
     ],
 )
 def test_what_the_whole_trial_rests_on_cannot_be_set(parameter: str, words: str) -> None:
-    """Something else would be measured than the remedy."""
+    """Something else would be measured than the cure."""
     with pytest.raises(UsageError, match=words):
         env.change(parameter, PLAIN)
 

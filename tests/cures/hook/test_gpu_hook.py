@@ -168,16 +168,16 @@ def test_optimizers_are_fused(tmp_path: Path) -> None:
 
 def test_batches_are_pinned_and_copied_without_waiting(tmp_path: Path) -> None:
     """All 16 copies of the two epochs, and the same numbers."""
-    plain, pinned = run(tmp_path, LOADED), run(tmp_path, LOADED, "pinned-copies")
-    assert acted(pinned, "pinned-copies")["seen"] == {"loaders": 1, "copies": 16}
+    plain, pinned = run(tmp_path, LOADED), run(tmp_path, LOADED, "async-copy")
+    assert acted(pinned, "async-copy")["seen"] == {"loaders": 1, "copies": 16}
     assert main(pinned)["outputs"] == main(plain)["outputs"]
 
 
 def test_workers_are_forked_after_cuda_is_up(tmp_path: Path) -> None:
     """They deliver the same batches, in the same order."""
     plain = run(tmp_path, LOADED)
-    workers = run(tmp_path, LOADED, "loader-workers", workers=2)
-    assert acted(workers, "loader-workers")["seen"] == {"loaders": 1}
+    workers = run(tmp_path, LOADED, "prefetch", workers=2)
+    assert acted(workers, "prefetch")["seen"] == {"loaders": 1}
     assert main(workers)["outputs"] == main(plain)["outputs"]
 
 
@@ -212,8 +212,8 @@ def test_a_named_stream_has_priority(tmp_path: Path) -> None:
 def test_a_named_stream_has_sms_of_its_own(tmp_path: Path) -> None:
     """A kernel in it proves which."""
     pytest.importorskip("cuda.core")
-    ran = run(tmp_path, NAMED, "sm-partition", stream="side", sms=32)
-    seen = acted(ran, "sm-partition")["seen"]
+    ran = run(tmp_path, NAMED, "partition", stream="side", sms=32)
+    seen = acted(ran, "partition")["seen"]
     assert (seen["sms"], seen["own"], seen["proven"]) == (32, True, 32)
 
 

@@ -62,11 +62,11 @@ def test_workers_load_the_same_batches_in_the_same_order(tmp_path: Path) -> None
     )
     plain = run(tmp_path, source).report["outputs"]
     (tmp_path / "workers").mkdir()
-    ran = run(tmp_path / "workers", source, "loader-workers", workers=2)
+    ran = run(tmp_path / "workers", source, "prefetch", workers=2)
     assert ran.out == "2\n"
     assert main(ran)["outputs"] == plain
     assert main(ran)["actions"] == {
-        "loader-workers": {"applied": True, "seen": {"loaders": 1}, "why_not": ""}
+        "prefetch": {"applied": True, "seen": {"loaders": 1}, "why_not": ""}
     }
 
 

@@ -70,7 +70,7 @@ def test_steps_are_told_by_the_gpus_clock(tmp_path: Path) -> None:
 
 
 def test_settings_are_read_back(tmp_path: Path) -> None:
-    """What torch holds of the settings that a remedy may change."""
+    """What torch holds of the settings that a cure may change."""
     found = run(tmp_path, "import torch\ntorch.cuda.init()").report["environment"]
     expected = {"threads": 3, "interop_threads": 2, "allocator": "native", "sm_count": 132}
     assert {key: found[key] for key in expected} == expected
@@ -183,8 +183,8 @@ LOADED = (
 def test_which_loaders_get_workers(tmp_path: Path, made: str, why_not: str) -> None:
     """Those whose work forked copies of the process can do, in the same order."""
     source = LOADED + f"l = DataLoader({made})\nprint(l.num_workers, l.persistent_workers)\n"
-    ran = run(tmp_path, source, "loader-workers", workers=4)
-    action = ran.report["actions"]["loader-workers"]
+    ran = run(tmp_path, source, "prefetch", workers=4)
+    action = ran.report["actions"]["prefetch"]
     given = "2 False\n" if "num_workers=2" in made else "0 False\n"
     assert ran.out == (given if why_not else "4 True\n")
     assert action["applied"] is not bool(why_not)
@@ -195,21 +195,21 @@ def test_which_loaders_get_workers(tmp_path: Path, made: str, why_not: str) -> N
 def test_a_loader_of_another_class_stays(tmp_path: Path) -> None:
     """What a subclass relies on is not known."""
     source = LOADED + "print(type('Mine', (DataLoader,), {})(Held(1)).num_workers)\n"
-    assert run(tmp_path, source, "loader-workers", workers=4).out == "0\n"
+    assert run(tmp_path, source, "prefetch", workers=4).out == "0\n"
 
 
 def test_a_wrong_call_of_the_loader_is_the_programs_own_error(tmp_path: Path) -> None:
     """The constructor itself says what is wrong."""
     source = LOADED + "try: DataLoader(Held(1), nonsense=1)\nexcept TypeError as e: print(e)\n"
-    assert "unexpected keyword argument 'nonsense'" in run(tmp_path, source, "loader-workers").out
+    assert "unexpected keyword argument 'nonsense'" in run(tmp_path, source, "prefetch").out
 
 
 def test_nothing_is_pinned_without_a_gpu(tmp_path: Path) -> None:
     """It would have torch warn of it."""
     source = LOADED + "print(DataLoader(Held(1)).pin_memory)\n"
-    ran = run(tmp_path, source, "pinned-copies")
+    ran = run(tmp_path, source, "async-copy")
     assert ran.out == "False\n"
-    action = ran.report["actions"]["pinned-copies"]
+    action = ran.report["actions"]["async-copy"]
     assert action["why_not"] == "there is no NVIDIA GPU to pin memory for"
 
 

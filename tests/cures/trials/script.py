@@ -18,15 +18,15 @@ SIX_ROUNDS = Wanted(("prog",), {})
 HEALTHY_US = 1000.0
 
 
-class FakeRemedy:
-    """A remedy that sets one variable to its name; told what its mechanism is seen to do."""
+class FakeCure:
+    """A cure that sets one variable to its name; told what its mechanism is seen to do."""
 
-    CURES: tuple[str, ...] = ()
+    ANSWERS: tuple[str, ...] = ()
     EVIDENCE: tuple[str, ...] = ()
 
     def __init__(self, name: str, *, works: bool | None = True, cannot: str = "") -> None:
         """Name it; ``cannot`` is why it cannot be tried."""
-        self.NAME, self.LABEL = name, f"the remedy {name}"
+        self.NAME, self.LABEL = name, f"the cure {name}"
         self._works, self._cannot = works, cannot
 
     def parameters(self, setting: Setting, /) -> tuple[str, ...]:
@@ -35,9 +35,9 @@ class FakeRemedy:
         return ("",)
 
     def change(self, parameter: str, setting: Setting, /) -> Change:
-        """Set REMEDY to its name."""
+        """Set CURE to its name."""
         del setting
-        return Change(environment={"REMEDY": f"{self.NAME}{parameter}"})
+        return Change(environment={"CURE": f"{self.NAME}{parameter}"})
 
     def why_not(self, parameter: str, setting: Setting, /) -> str:
         """Say what it was told to."""
@@ -51,7 +51,7 @@ class FakeRemedy:
 
     def lines(self, parameter: str, /) -> tuple[str, ...]:
         """Set the variable."""
-        return (f"export REMEDY={self.NAME}{parameter}",)
+        return (f"export CURE={self.NAME}{parameter}",)
 
 
 def candidate(
@@ -59,10 +59,10 @@ def candidate(
     *,
     works: bool | None = True,
     bound: float | None = None,
-    cures: tuple[str, ...] = (),
+    codes: tuple[str, ...] = (),
 ) -> Candidate:
-    """Return a fake remedy as a candidate that answers these findings."""
-    return Candidate(FakeRemedy(name, works=works), bound=bound, cures=cures)
+    """Return a fake cure as a candidate that answers these findings."""
+    return Candidate(FakeCure(name, works=works), bound=bound, codes=codes)
 
 
 def steps_run(
@@ -79,7 +79,7 @@ def steps_run(
 
 
 class Scripted:
-    """Runs a function of the remedy's name ("" for none) and of how many runs went before."""
+    """Runs a function of the cure's name ("" for none) and of how many runs went before."""
 
     def __init__(self, script: Callable[[str, int], Run]) -> None:
         """Run this."""
@@ -91,7 +91,7 @@ class Scripted:
         """Run it once."""
         del profile
         self.limits_s.append(limit_s)
-        self.names.append(change.environment.get("REMEDY") or "")
+        self.names.append(change.environment.get("CURE") or "")
         return self._script(self.names[-1], len(self.names) - 1)
 
     def trace(self) -> str:

@@ -1,4 +1,4 @@
-"""When a remedy is kept by its effects."""
+"""When a cure is kept by its effects."""
 
 from __future__ import annotations
 

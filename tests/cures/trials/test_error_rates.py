@@ -22,7 +22,7 @@ TRIALS = 100
     [(0.01, 0.0, 0.0), (0.02, 0.0, 0.0), (0.03, 0.0, 0.0), (0.01, 0.002, 0.1), (0.03, 0.002, 0.1)],
 )
 def test_a_healthy_program_keeps_nothing(noise: float, drift: float, slow: float) -> None:
-    """Of 100 trials of four remedies that do nothing, at most 5 keep any.
+    """Of 100 trials of four cures that do nothing, at most 5 keep any.
 
     Runs scatter by 1 to 3%, get slower from run to run, and are disturbed now and then.
     """
@@ -36,13 +36,13 @@ def test_a_healthy_program_keeps_nothing(noise: float, drift: float, slow: float
 
 
 def test_a_true_gain_of_five_percent_is_found() -> None:
-    """Beside three remedies that do nothing, with runs that scatter by 1%, 9 times of 10."""
+    """Beside three cures that do nothing, with runs that scatter by 1%, 9 times of 10."""
     found, false = 0, 0
     for seed in range(TRIALS):
         program = Scripted(noisy({"true": 0.95}, 0.01, seed))
         rounds = rounds_of(program, *map(candidate, ("a", "true", "b", "c")))
         rounds.run(nothing)
-        kept = [o.remedy for o in outcomes(rounds) if o.decision is Decision.KEPT]
+        kept = [o.cure for o in outcomes(rounds) if o.decision is Decision.KEPT]
         found += "true" in kept
         false += len(set(kept) - {"true"})
     assert found >= TRIALS * 0.9

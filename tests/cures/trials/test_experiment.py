@@ -11,7 +11,7 @@ from tailwave.cures.trials.preparing import Wanted
 from tailwave.cures.trials.run import Run
 from tailwave.errors import UnreadableInputError, UsageError
 from tailwave.model import Decision, Trial
-from tests.cures.trials.script import FakeRemedy, Scripted, Silent, nothing, steps_run
+from tests.cures.trials.script import FakeCure, Scripted, Silent, nothing, steps_run
 from tests.places import TRACES
 
 MACHINE = Machine(gpu="NVIDIA H200", driver="580.159", gpus=1, cpus=8)
@@ -19,10 +19,10 @@ FAST = {"half": 500.0}
 
 
 @pytest.fixture(autouse=True)
-def remedies(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give a list of remedies that change nothing of this machine."""
-    fakes = (FakeRemedy("half"), FakeRemedy("nothing"), FakeRemedy("elsewhere", cannot="Not here."))
-    monkeypatch.setattr("tailwave.cures.trials.preparing.REMEDIES", fakes)
+def cures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give a list of cures that change nothing of this machine."""
+    fakes = (FakeCure("half"), FakeCure("nothing"), FakeCure("elsewhere", cannot="Not here."))
+    monkeypatch.setattr("tailwave.cures.trials.preparing.CURES", fakes)
 
 
 class Profiled(Scripted):
@@ -39,7 +39,7 @@ class Profiled(Scripted):
 
 
 def tried(runner: Scripted, *specs: str, observer: Silent | None = None) -> Trial:
-    """Try remedies by name on a program."""
+    """Try cures by name on a program."""
     wanted = Wanted(("prog", "x"), {}, specs, rounds=4)
     return experiment(wanted, Bench(MACHINE, runner, observer or Silent(), nothing))
 
@@ -49,7 +49,7 @@ def test_a_trial_says_what_it_was_made_of() -> None:
     trial = tried(Profiled(), "elsewhere", "nothing", "half", "half")
     assert (trial.command, trial.gpu, trial.driver) == (("prog", "x"), "NVIDIA H200", "580.159")
     assert (trial.unit, trial.rounds, trial.cut_short) == ("us", 3, "")
-    assert [(o.remedy, o.decision, o.why) for o in trial.outcomes] == [
+    assert [(o.cure, o.decision, o.why) for o in trial.outcomes] == [
         ("half", Decision.KEPT, "The median is better beyond noise."),
         (
             "nothing",
@@ -89,7 +89,7 @@ def test_the_first_run_is_diagnosed() -> None:
     ],
 )
 def test_without_a_profile_there_is_no_diagnosis(trace: str, note: str) -> None:
-    """Why is a note; remedies that were named are tried all the same."""
+    """Why is a note; cures that were named are tried all the same."""
     trial = tried(Profiled(trace), "half")
     assert trial.diagnosis is None
     assert any(note in line for line in trial.notes)
@@ -105,10 +105,10 @@ def test_why_the_hook_recorded_nothing_is_said() -> None:
     assert "runs no Python that could be entered" in tried(other).notes[0]
 
 
-def test_an_unknown_remedy_is_refused_before_the_first_run() -> None:
+def test_an_unknown_cure_is_refused_before_the_first_run() -> None:
     """The list is in the sentence."""
     program = Profiled()
-    with pytest.raises(UsageError, match="there is no remedy wish; the remedies are half, nothing"):
+    with pytest.raises(UsageError, match="there is no cure wish; the cures are half, nothing"):
         tried(program, "half", "wish")
     assert program.names == []
 
@@ -152,7 +152,7 @@ def test_what_went_wrong_inside_the_program_is_said_once() -> None:
     assert tried(failing).notes[1:] == ("Inside the program: No room for the output x.",)
 
 
-def test_a_remedy_that_is_no_text_is_refused() -> None:
+def test_a_cure_that_is_no_text_is_refused() -> None:
     """The lines that keep it could not be printed."""
     with pytest.raises(UsageError, match="is no text in UTF-8"):
         tried(Profiled(), "half:\udcff")

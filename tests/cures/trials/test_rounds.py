@@ -26,7 +26,7 @@ from tests.cures.trials.script import (
 
 
 def steady(factors: dict[str, float]) -> Scripted:
-    """Return a program whose steps take 1 ms, times the factor of its remedy."""
+    """Return a program whose steps take 1 ms, times the factor of its cure."""
     return Scripted(lambda name, _: steps_run([HEALTHY_US * factors.get(name, 1.0)] * 20))
 
 
@@ -39,7 +39,7 @@ def test_each_arm_has_every_place_once() -> None:
 
 
 def scattered(logs: dict[str, Sequence[float]]) -> Scripted:
-    """Return a program whose n-th run with a remedy takes 1 ms times e to the n-th power given."""
+    """Return a program whose n-th run with a cure takes 1 ms times e to the n-th power given."""
     calls: Counter[str] = Counter()
 
     def script(name: str, _: int) -> Run:
@@ -51,14 +51,14 @@ def scattered(logs: dict[str, Sequence[float]]) -> Scripted:
 
 
 def test_a_plain_gain_is_kept_after_three_rounds_and_the_program_measured_again() -> None:
-    """Three of six rounds of as it is, null control and remedy, then as it is once more."""
+    """Three of six rounds of as it is, null control and cure, then as it is once more."""
     program = steady({"half": 0.5})
     rounds = rounds_of(program, candidate("half"))
     rounds.run(nothing)
     (outcome,) = outcomes(rounds)
     assert outcome.decision is Decision.KEPT
     assert outcome.effects[0].change == pytest.approx(-0.5)
-    assert outcome.lines == ("export REMEDY=half",)
+    assert outcome.lines == ("export CURE=half",)
     assert (outcome.rounds, rounds.completed) == (3, 3)
     assert Counter(program.names) == {"": 7, "half": 3}
     assert program.names[-1] == ""
@@ -87,7 +87,7 @@ def test_what_is_never_decided_has_all_rounds() -> None:
     rounds = rounds_of(program, candidate("maybe"), candidate("half"))
     rounds.run(nothing)
     kept, undecided = outcomes(rounds)
-    assert (kept.remedy, kept.decision, kept.rounds) == ("half", Decision.KEPT, 3)
+    assert (kept.cure, kept.decision, kept.rounds) == ("half", Decision.KEPT, 3)
     assert (undecided.decision, undecided.rounds) == (Decision.NO_GAIN, 6)
     assert rounds.completed == 6
     assert Counter(program.names) == {"": 13, "half": 3, "maybe": 6}
@@ -106,7 +106,7 @@ def test_what_is_kept_must_exceed_the_noise_of_all_rounds() -> None:
 
     both = rounds_of(Scripted(script), candidate("half"), candidate("maybe"))
     both.run(nothing)
-    half = next(outcome for outcome in outcomes(both) if outcome.remedy == "half")
+    half = next(outcome for outcome in outcomes(both) if outcome.cure == "half")
     assert (half.decision, half.rounds, both.completed) == (Decision.NO_GAIN, 3, 6)
     assert half.why.startswith("No change beyond noise")
 
@@ -173,7 +173,7 @@ def test_what_was_dropped_was_looked_at_then() -> None:
     program = scattered({"bad": worse, "maybe": UNDECIDED})
     rounds = rounds_of(program, candidate("bad"), candidate("maybe"))
     rounds.run(nothing)
-    outcome = next(outcome for outcome in outcomes(rounds) if outcome.remedy == "bad")
+    outcome = next(outcome for outcome in outcomes(rounds) if outcome.cure == "bad")
     assert (outcome.rounds, rounds.completed) == (3, 6)
     half = 15.44347901 * 0.006 / math.sqrt(3)  # t at 1 - 0.025/3/2
     assert outcome.effects[0].high == pytest.approx(math.expm1(0.05 + half))
@@ -202,7 +202,7 @@ def test_what_cannot_gain_is_dropped_after_three_rounds() -> None:
     )
     rounds.run(nothing)
     kept, dropped = outcomes(rounds)
-    assert (kept.remedy, kept.rounds) == ("late", 4)
+    assert (kept.cure, kept.rounds) == ("late", 4)
     assert (dropped.decision, dropped.rounds) == (Decision.NO_GAIN, 3)
     assert dropped.why == "After 3 rounds its 95% interval does not reach a gain of 2%."
     assert dropped.lines == ()
@@ -211,7 +211,7 @@ def test_what_cannot_gain_is_dropped_after_three_rounds() -> None:
     assert alone.completed == 3
 
 
-def test_a_harmful_remedy_is_called_so() -> None:
+def test_a_harmful_cure_is_called_so() -> None:
     """Slower beyond noise, and dropped as soon as that is clear."""
     rounds = rounds_of(steady({"bad": 1.3}), candidate("bad"))
     rounds.run(nothing)
@@ -220,7 +220,7 @@ def test_a_harmful_remedy_is_called_so() -> None:
     assert outcome.why == "The median is worse beyond noise."
 
 
-def test_a_remedy_that_breaks_the_program_is_harmful() -> None:
+def test_a_cure_that_breaks_the_program_is_harmful() -> None:
     """It is not run again, and its last words are the reason."""
 
     def script(name: str, _: int) -> Run:
@@ -235,7 +235,7 @@ def test_a_remedy_that_breaks_the_program_is_harmful() -> None:
     assert program.names.count("breaks") == 1
 
 
-def test_a_remedy_under_which_the_metric_is_gone_is_harmful() -> None:
+def test_a_cure_under_which_the_metric_is_gone_is_harmful() -> None:
     """A program that marks no steps any more cannot be compared."""
     program = Scripted(lambda name, _: steps_run([1000.0] * (2 if name else 20)))
     rounds = rounds_of(program, candidate("mute"))
@@ -245,7 +245,7 @@ def test_a_remedy_under_which_the_metric_is_gone_is_harmful() -> None:
     assert "marked 2 steps" in outcome.why
 
 
-def test_a_remedy_that_does_not_take_hold_is_not_applicable() -> None:
+def test_a_cure_that_does_not_take_hold_is_not_applicable() -> None:
     """However much faster the run was: it is dropped after one."""
     program = steady({"idle": 0.5})
     rounds = rounds_of(program, candidate("idle", works=False))
@@ -265,7 +265,7 @@ def test_where_nothing_reports_the_mechanism_the_effect_speaks() -> None:
 
 
 def exposing(values: dict[str, list[float]]) -> Scripted:
-    """Return a program that is fast with a remedy, and exposes what is given for each name."""
+    """Return a program that is fast with a cure, and exposes what is given for each name."""
     calls: Counter[str] = Counter()
 
     def script(name: str, _: int) -> Run:
@@ -308,7 +308,7 @@ def test_a_program_that_fails_unchanged_ends_the_trial() -> None:
 
     rounds = rounds_of(Scripted(script), candidate("half"), candidate("maybe"))
     rounds.run(nothing)
-    outcome = next(outcome for outcome in outcomes(rounds) if outcome.remedy == "half")
+    outcome = next(outcome for outcome in outcomes(rounds) if outcome.cure == "half")
     assert rounds.cut_short == "In round 4 the unchanged program failed: it was ended by SIGSEGV"
     assert (rounds.completed, restored(rounds)) == (3, None)
     assert outcome.decision is Decision.NO_GAIN
@@ -392,44 +392,44 @@ def test_a_trial_that_was_cut_short_keeps_nothing() -> None:
 def test_a_reserve_is_not_run_while_what_it_stands_in_for_works() -> None:
     """It is left in reserve, and the user told how to try it."""
     program = steady({"graph": 0.5, "slow": 0.4})
-    first, second = candidate("graph", cures=("x",)), candidate("slow", cures=("x",))
+    first, second = candidate("graph", codes=("x",)), candidate("slow", codes=("x",))
     rounds = rounds_of(program, first, reserves=(second,))
     rounds.run(nothing)
     assert "slow" not in program.names
     outcome = held_back(rounds.reserves[0])
     assert outcome.decision is Decision.NOT_APPLICABLE
-    assert outcome.why.endswith("To try it: --remedy slow.")
+    assert outcome.why.endswith("To try it: --cure slow.")
 
 
 def test_a_reserve_is_called_up_when_what_it_stands_in_for_does_not_take_hold() -> None:
     """From the next round on, and it is decided on by the rounds that it had."""
     program = steady({"slow": 0.4})
-    idle, slow = candidate("graph", works=False, cures=("x",)), candidate("slow", cures=("x",))
-    other = candidate("other", cures=("y",))
+    idle, slow = candidate("graph", works=False, codes=("x",)), candidate("slow", codes=("x",))
+    other = candidate("other", codes=("y",))
     rounds = rounds_of(program, idle, reserves=(slow, other))
     rounds.run(nothing)
-    found = {outcome.remedy: outcome for outcome in outcomes(rounds)}
+    found = {outcome.cure: outcome for outcome in outcomes(rounds)}
     assert found["graph"].decision is Decision.NOT_APPLICABLE
     assert (found["slow"].decision, found["slow"].rounds) == (Decision.KEPT, rounds.completed - 1)
     assert [reserve.spec for reserve in rounds.reserves] == ["other"]
 
 
 def test_a_reserve_is_called_up_when_what_it_stands_in_for_breaks_the_program() -> None:
-    """A remedy that fails answers its finding no better than one that does nothing."""
+    """A cure that fails answers its finding no better than one that does nothing."""
 
     def script(name: str, _: int) -> Run:
         return Run(1, 1.0) if name == "graph" else steps_run([400.0 if name else 1000.0] * 20)
 
-    broken, slow = candidate("graph", cures=("x",)), candidate("slow", cures=("x",))
+    broken, slow = candidate("graph", codes=("x",)), candidate("slow", codes=("x",))
     rounds = rounds_of(Scripted(script), broken, reserves=(slow,))
     rounds.run(nothing)
-    found = {outcome.remedy: outcome.decision for outcome in outcomes(rounds)}
+    found = {outcome.cure: outcome.decision for outcome in outcomes(rounds)}
     assert found == {"slow": Decision.KEPT, "graph": Decision.HARMFUL}
     assert rounds.reserves == []
 
 
 def unable(when: Callable[[str, int], bool]) -> Scripted:
-    """Return a program that cannot be run at these times, and is fast with a remedy."""
+    """Return a program that cannot be run at these times, and is fast with a cure."""
 
     def script(name: str, index: int) -> Run:
         if when(name, index):
@@ -445,8 +445,8 @@ def test_a_candidate_that_cannot_be_run_is_not_applicable() -> None:
     rounds = rounds_of(program, candidate("cannot"), candidate("half"))
     rounds.run(nothing)
     kept, left_out = outcomes(rounds)
-    assert (kept.remedy, kept.decision) == ("half", Decision.KEPT)
-    assert (left_out.remedy, left_out.decision) == ("cannot", Decision.NOT_APPLICABLE)
+    assert (kept.cure, kept.decision) == ("half", Decision.KEPT)
+    assert (left_out.cure, left_out.decision) == ("cannot", Decision.NOT_APPLICABLE)
     assert left_out.why == "It could not be applied: MPS did not start."
     assert program.names.count("cannot") == 1
     assert rounds.cut_short == ""

@@ -16,13 +16,13 @@ def test_idle_lanes_for_as_long_as_warps_ran() -> None:
     cause = found(divergence, made({LANES: 8.0}, STALLS))
     assert cause.share == pytest.approx(0.75 * 0.6)
     assert "8 of 32 lanes" in cause.claim
-    assert "block-size" not in cause.remedies
+    assert "block-size" not in cause.cures
 
 
 def test_a_block_that_is_no_multiple_of_a_warp_is_named() -> None:
     """16 threads leave half of the warp idle in any instruction: the cure is the block."""
     cause = found(divergence, made({LANES: 16.0}, STALLS, block=(16, 1, 1)))
-    assert cause.remedies[0] == "block-size"
+    assert cause.cures[0] == "block-size"
 
 
 def test_full_warps_are_no_finding() -> None:
@@ -39,7 +39,7 @@ def test_what_is_missing_is_named() -> None:
 def test_a_block_of_more_than_a_warp_may_be_no_multiple_of_it() -> None:
     """48 threads: every second warp is half empty."""
     cause = found(divergence, made({LANES: 24.0}, STALLS, block=(48, 1, 1)))
-    assert cause.remedies[0] == "block-size"
+    assert cause.cures[0] == "block-size"
 
 
 @pytest.mark.parametrize("lanes", [0.0, -1.0])

@@ -13,7 +13,7 @@ WAITS = {"wait": 0.5, "short_scoreboard": 0.5}
 
 
 @pytest.mark.parametrize(
-    ("resource", "words", "remedy"),
+    ("resource", "words", "cure"),
     [
         ("registers", "registers", "fewer-registers"),
         ("shared_mem", "shared memory", "less-shared"),
@@ -21,11 +21,11 @@ WAITS = {"wait": 0.5, "short_scoreboard": 0.5}
         ("blocks", "the size of a CTA: an SM holds no more of such small ones", "block-size"),
     ],
 )
-def test_the_limit_is_named(resource: str, words: str, remedy: str) -> None:
+def test_the_limit_is_named(resource: str, words: str, cure: str) -> None:
     """The resource that fits fewest CTAs is the limit, and says what to do."""
     cause = found(low_occupancy, made({MOST: 12.5, LIMIT.format(resource): 1.0}, WAITS))
     assert evidence(cause, f"of an SM's warps at most, limited by {words}") == 0.125
-    assert cause.remedies == (remedy, "more-ilp")
+    assert cause.cures == (cure, "more-ilp")
 
 
 def test_a_grid_of_less_than_a_wave_limits_the_warps() -> None:
@@ -33,7 +33,7 @@ def test_a_grid_of_less_than_a_wave_limits_the_warps() -> None:
     cause = found(low_occupancy, made(stalls=WAITS, grid=(132, 1, 1)))
     assert "limited by the grid" in cause.claim
     assert evidence(cause, "of an SM's warps at most, limited by the grid") == 0.125
-    assert cause.remedies[0] == "more-ctas"
+    assert cause.cures[0] == "more-ctas"
 
 
 def test_the_share_is_what_more_warps_would_hide() -> None:

@@ -35,7 +35,7 @@ def test_an_estimate_is_reported_as_ncu_s() -> None:
         "ncu estimates that diverging threads cost 40% of the kernel; tailwave's own figure needs "
         "counters that are not here."
     )
-    assert finding.remedies == ("sort-work", "warp-per-item")
+    assert finding.cures == ("sort-work", "warp-per-item")
     assert finding.theirs == ()
     assert "divergence" in {one.code for one in diagnosis.unanswered}
 
@@ -52,7 +52,7 @@ def test_shared_accesses_on_ncu_s_word() -> None:
     [finding] = told("UncoalescedSharedAccess", 97.0, {L1: 99.0}).findings
     assert (finding.code, finding.by, finding.share) == ("bank-conflict", "ncu", 0.97)
     assert finding.claim.startswith("ncu estimates that uncoalesced shared accesses cost 97% of")
-    assert finding.remedies == ("pad-shared", "swizzle")
+    assert finding.cures == ("pad-shared", "swizzle")
 
 
 def test_too_few_warps_on_ncu_s_word() -> None:
@@ -63,7 +63,7 @@ def test_too_few_warps_on_ncu_s_word() -> None:
     }
     [finding] = told("TheoreticalOccupancy", 60.0, few).findings
     assert (finding.code, finding.by, finding.share) == ("low-occupancy", "ncu", 0.5)
-    assert finding.remedies == ("fewer-registers", "more-ilp")
+    assert finding.cures == ("fewer-registers", "more-ilp")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_pageable_copy_is_found() -> None:
     finding = found(blocking_copy, steps(4, 2005, pageable))
     assert finding.step_us_after == 1000
     assert finding.step_us_now == pytest.approx(2005, abs=LOGGED_CALL)
-    assert finding.remedies == ("pinned-memory", "async-copy")
+    assert finding.cures == ("async-copy",)
     assert "1 of 1 from pageable memory" in finding.claim
 
 
@@ -72,7 +72,7 @@ def test_a_pinned_copy_in_series_is_found() -> None:
     """It runs at the link's speed, but the kernels wait for all of its 200 us."""
     finding = found(blocking_copy, steps(4, 60, in_series, gpu=1200))
     assert (finding.step_us_now, finding.step_us_after) == (1200, 1000)
-    assert finding.remedies == ("async-copy",)
+    assert finding.cures == ("async-copy",)
 
 
 def test_an_overlapped_copy_is_not_found() -> None:

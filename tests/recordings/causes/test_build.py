@@ -53,7 +53,7 @@ def test_severity_words_the_share_of_the_step(share: float, word: Severity) -> N
 def test_a_finding_weighs_what_comes_back(after: float, recoverable: float) -> None:
     """Recoverable is now less after, never more than the step."""
     found = finding(
-        step_of_500(), code="c", title="t", claim="", after_us=after, evidence=(), remedies=()
+        step_of_500(), code="c", title="t", claim="", after_us=after, evidence=(), cures=()
     )
     assert found is not None
     assert (found.step_us_now, found.recoverable_us) == (500.0, recoverable)
@@ -64,7 +64,7 @@ def test_a_finding_weighs_what_comes_back(after: float, recoverable: float) -> N
 def test_a_trifle_is_no_finding(after: float) -> None:
     """Less than a two-hundredth of the step is not worth a sentence, nor is what makes it worse."""
     found = finding(
-        step_of_500(), code="c", title="t", claim="", after_us=after, evidence=(), remedies=()
+        step_of_500(), code="c", title="t", claim="", after_us=after, evidence=(), cures=()
     )
     assert found is None
 

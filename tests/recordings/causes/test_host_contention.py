@@ -31,7 +31,7 @@ def test_work_stretched_at_no_fixed_place_is_found() -> None:
     finding = found(host_contention, held(0, 1, 2, 3, 4))
     assert finding.step_us_now == pytest.approx(1115 - 10 * LOGGED_CALL, abs=0.01)
     assert finding.recoverable_us == pytest.approx(1000, abs=0.5)
-    assert finding.remedies == ("free-the-gil", "pin-cores", "cuda-graph")
+    assert finding.cures == ("free-the-gil", "host-threads", "cuda-graph")
     assert "stretched once in a step" in finding.claim
     assert evidence(finding, "GPU idle after stretched host work") == 1004
     assert evidence(finding, "cudaLaunchKernel, once") == 1004

@@ -29,7 +29,7 @@ def test_a_pause_in_every_step_is_found() -> None:
     finding = found(host_starved, steps(4, 1000, pause))
     assert finding.step_us_now == pytest.approx(1000 - 10 * LOGGED_CALL)
     assert finding.step_us_after == 200
-    assert finding.remedies == ("prefetch", "gpu-preprocessing")
+    assert finding.cures == ("prefetch", "gpu-preprocessing")
     assert evidence(finding, "GPU idle while the host issued nothing") == 800
 
 

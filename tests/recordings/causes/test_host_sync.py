@@ -29,7 +29,7 @@ def test_a_wait_that_runs_the_gpu_dry_is_found() -> None:
     finding = found(host_sync, steps(4, 220, issue_and_wait))
     assert finding.step_us_now == pytest.approx(220 - LOGGED_CALL)
     assert finding.step_us_after == 200
-    assert finding.remedies == ("remove-sync",)
+    assert finding.cures == ("remove-sync",)
     assert evidence(finding, "GPU idle after the host had waited") == 20
     assert evidence(finding, "waits in cudaDeviceSynchronize") == 1
 

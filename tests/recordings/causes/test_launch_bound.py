@@ -36,7 +36,7 @@ def test_slow_issuing_is_found() -> None:
     assert finding.step_us_after == pytest.approx(10 * IN_GRAPH)
     assert finding.recoverable_us == finding.step_us_now - finding.step_us_after
     assert finding.severity == Severity.CRITICAL
-    assert finding.remedies == ("cuda-graph", "compile")
+    assert finding.cures == ("cuda-graph", "compile")
 
 
 def test_the_evidence_says_how_the_time_is_lost() -> None:
@@ -84,7 +84,7 @@ def test_an_optimiser_that_launches_kernel_by_kernel_has_a_cure_of_its_own() -> 
         issue_slowly(trace)
         trace.annotation("Optimizer.step#Adam.step", 300, 499)
 
-    assert "fused-optimizer" in found(launch_bound, steps(4, 500, body)).remedies
+    assert "fused-optimizer" in found(launch_bound, steps(4, 500, body)).cures
 
 
 def test_a_wait_stays_and_cuts_the_graph() -> None:

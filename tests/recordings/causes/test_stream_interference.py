@@ -36,7 +36,7 @@ def test_a_tenant_that_holds_the_sms_is_found() -> None:
     finding = found(stream_interference, serve(tenant=True))
     assert finding.step_us_now == pytest.approx(1210 - LOGGED_CALL)
     assert finding.recoverable_us == pytest.approx(990, abs=1)
-    assert finding.remedies == ("partition",)
+    assert finding.cures == ("partition",)
     assert evidence(finding, "kernels ready but waiting") == 990
     assert evidence(finding, "kernels held up") == 1
     assert evidence(finding, "waiting for large") == 990

@@ -30,7 +30,7 @@ def test_one_cta_beyond_a_wave_is_found() -> None:
     finding = found(wave_tail, run(133))
     assert finding.step_us_now == 510
     assert finding.recoverable_us == pytest.approx(500 * (1 - 133 / 264), abs=0.01)
-    assert finding.remedies == ("whole-waves", "persistent-kernel")
+    assert finding.cures == ("whole-waves", "persistent-kernel")
     assert "133 CTAs where 132 make a wave" in finding.claim
 
 

@@ -56,11 +56,11 @@ def test_names_are_unique() -> None:
 
 def test_the_graph_comes_last() -> None:
     """Whatever the order asked for, waits go before kernels change, and the graph comes last."""
-    asked = [BY_NAME["cuda-graph"], sm_count_is(64), BY_NAME["grid"], BY_NAME["no-sync"]]
+    asked = [BY_NAME["cuda-graph"], sm_count_is(64), BY_NAME["no-wave-tail"], BY_NAME["no-sync"]]
     assert [whatif.name for whatif in in_order(asked)] == [
         "sm-count=64",
         "no-sync",
-        "grid",
+        "no-wave-tail",
         "cuda-graph",
     ]
 
@@ -153,10 +153,10 @@ def test_no_combination_counts_on_a_bound() -> None:
 
     small = _forecast(body)
     alone = {item.names[0]: item for item in each_alone(small)}
-    assert alone["spread"].recoverable_us > 0.5 * small.now_us
+    assert alone["no-small-grid"].recoverable_us > 0.5 * small.now_us
     assert alone["merge-small-grids"].recoverable_us > 0.2 * small.now_us
     best = best_combination(small, each_alone(small))
-    assert best is None or {"spread", "merge-small-grids"}.isdisjoint(best.names)
+    assert best is None or {"no-small-grid", "merge-small-grids"}.isdisjoint(best.names)
 
 
 class Tabled:
@@ -179,7 +179,7 @@ class Tabled:
     [
         (50.0, 50.0, ("no-sync",)),
         (50.4, 50.0, ("no-sync",)),  # the other half of the pair brings less than 1% of 50
-        (50.6, 50.0, ("no-sync", "fed")),
+        (50.6, 50.0, ("no-sync", "no-input-stall")),
         (99.2, 99.2, None),  # all that there is to gain is less than 1% of 100
         (98.9, 98.9, ("no-sync",)),
     ],
@@ -188,7 +188,7 @@ def test_what_brings_less_than_a_percent_is_left_out(
     sync: float, both: float, names: tuple[str, ...] | None
 ) -> None:
     """Of a pair that was the best, too; and where nothing brings more, there is no combination."""
-    table = {("no-sync",): sync, ("fed",): 99.8, ("no-sync", "fed"): both}
+    table = {("no-sync",): sync, ("no-input-stall",): 99.8, ("no-sync", "no-input-stall"): both}
     tabled = cast("Forecast", Tabled(table))
     best = best_combination(tabled, each_alone(tabled))
     assert (best.names if best else None) == names

@@ -1,6 +1,6 @@
-"""What can be tried on a program whose source stays as it is: one file each, all in ``REMEDIES``.
+"""What can be tried on a program whose source stays as it is: one file each, all in ``CURES``.
 
-To add one: a file that fits ``base.Remedy``, with a docstring under the five headings, a line
+To add one: a file that fits ``base.Cure``, with a docstring under the five headings, a line
 here, a test file. Of two that can bring as much, the one that stands first here is tried first.
 """
 
@@ -8,32 +8,32 @@ from __future__ import annotations
 
 from tailwave.cures.catalogue import (
     allocator,
+    async_copy,
     cuda_graph,
     env,
     fused_optimizer,
     host_threads,
     host_wait,
     launch_blocking_off,
-    loader_workers,
     max_connections,
     module_loading,
     mps_share,
-    pinned_copies,
+    partition,
+    prefetch,
     sm_carveout,
-    sm_partition,
     stream_priority,
     torch_compile,
 )
-from tailwave.cures.catalogue.base import Remedy
+from tailwave.cures.catalogue.base import Cure
 
-REMEDIES: tuple[Remedy, ...] = (
+CURES: tuple[Cure, ...] = (
     launch_blocking_off,
     cuda_graph,
     torch_compile,
     fused_optimizer,
-    loader_workers,
-    pinned_copies,
-    sm_partition,
+    prefetch,
+    async_copy,
+    partition,
     allocator,
     host_threads,
     host_wait,

@@ -29,7 +29,7 @@ from tailwave.cures.catalogue.base import Change, Report, Seen, Setting, exports
 
 NAME = "allocator"
 LABEL = "PyTorch's allocator"
-CURES: tuple[str, ...] = ("remove-sync",)
+ANSWERS: tuple[str, ...] = ("remove-sync",)
 EVIDENCE: tuple[str, ...] = ("cudaMalloc", "cudaFree", "cuMemMap", "cuMemUnmap")
 
 _VARIABLE, _OLD_NAME = "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF"

@@ -1,6 +1,6 @@
-"""What every remedy is: one mechanism, how it is applied, how it is seen to work, how it is kept.
+"""What every cure is: one mechanism, how it is applied, how it is seen to work, how it is kept.
 
-A remedy's file is a module that fits ``Remedy``. A ``Candidate`` is a remedy with its parameter,
+A cure's file is a module that fits ``Cure``. A ``Candidate`` is a cure with its parameter,
 ready for a trial; it is written ``name`` or ``name:parameter``.
 """
 
@@ -17,7 +17,7 @@ from tailwave.model import Diagnosis
 # What one process of the program under trial reported of itself, as the hook wrote it.
 Report: TypeAlias = Mapping[str, Any]
 
-# In a remedy's ``CURES``: it undoes a mistake that may lie behind any finding, or behind none.
+# In a cure's ``ANSWERS``: it undoes a mistake that may lie behind any finding, or behind none.
 ANYTHING: Final = "anything"
 
 
@@ -29,7 +29,7 @@ class Action(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """All that a remedy changes for one run of the program; nothing outlives the run.
+    """All that a cure changes for one run of the program; nothing outlives the run.
 
     ``environment`` holds variables to set, or to unset where the value is None. ``mps_percent`` is
     the share of the SMs (1 to 100) under an MPS daemon of our own; None is no daemon.
@@ -59,7 +59,7 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class Seen(NamedTuple):
-    """Whether a remedy's mechanism was at work in a run, and the sentence that says how one knows.
+    """Whether a cure's mechanism was at work in a run, and the sentence that says how one knows.
 
     ``works`` is None where nothing reports it: then the effect alone speaks.
     """
@@ -68,16 +68,16 @@ class Seen(NamedTuple):
     sentence: str
 
 
-class Remedy(Protocol):
+class Cure(Protocol):
     """One mechanism that can be tried on a program whose source stays as it is.
 
-    ``CURES`` are the cures, as findings name them, that it brings about; where ``EVIDENCE`` holds
+    ``ANSWERS`` are the cures, as findings name them, that it brings about; where ``EVIDENCE`` holds
     words, only in a finding that mentions one of them.
     """
 
     NAME: str
     LABEL: str
-    CURES: tuple[str, ...]
+    ANSWERS: tuple[str, ...]
     EVIDENCE: tuple[str, ...]
 
     def parameters(self, setting: Setting, /) -> tuple[str, ...]:
@@ -97,42 +97,42 @@ class Remedy(Protocol):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A remedy with its parameter, as it is tried.
+    """A cure with its parameter, as it is tried.
 
-    ``bound`` is the most that it can save, as a share of the step, by the findings (``cures``)
+    ``bound`` is the most that it can save, as a share of the step, by the findings (``codes``)
     that it answers; None where no diagnosis says.
     """
 
-    remedy: Remedy
+    cure: Cure
     parameter: str = ""
     bound: float | None = None
-    cures: tuple[str, ...] = ()
+    codes: tuple[str, ...] = ()
 
     @property
     def spec(self) -> str:
         """Its name as it is written on the command line."""
-        return f"{self.remedy.NAME}:{self.parameter}" if self.parameter else self.remedy.NAME
+        return f"{self.cure.NAME}:{self.parameter}" if self.parameter else self.cure.NAME
 
     @property
     def label(self) -> str:
         """What it is, in words."""
-        return f"{self.remedy.LABEL} ({self.parameter})" if self.parameter else self.remedy.LABEL
+        return f"{self.cure.LABEL} ({self.parameter})" if self.parameter else self.cure.LABEL
 
     def change(self, setting: Setting) -> Change:
         """Return what it changes for a run."""
-        return self.remedy.change(self.parameter, setting)
+        return self.cure.change(self.parameter, setting)
 
     def why_not(self, setting: Setting) -> str:
         """Return the sentence that says why it cannot be tried, "" where it can."""
-        return self.remedy.why_not(self.parameter, setting)
+        return self.cure.why_not(self.parameter, setting)
 
     def seen(self, reports: Iterable[Report]) -> Seen:
         """Tell whether its mechanism was at work in a run."""
-        return self.remedy.seen(self.parameter, reports)
+        return self.cure.seen(self.parameter, reports)
 
     def lines(self) -> tuple[str, ...]:
         """Return the lines that keep it."""
-        return self.remedy.lines(self.parameter)
+        return self.cure.lines(self.parameter)
 
 
 class Acted(NamedTuple):
@@ -171,7 +171,7 @@ def not_seen(found: Acted, otherwise: str) -> Seen:
 
 
 def read_back(key: str, wanted: object, name: str, reports: Iterable[Report]) -> Seen:
-    """Compare what the processes read of their own state with what a remedy set.
+    """Compare what the processes read of their own state with what a cure set.
 
     ``name`` is what was set, in words. One process in which it took is enough: a program's helpers
     need not use the GPU.
@@ -237,7 +237,7 @@ def exports(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def nothing_after(name: str, parameter: str) -> None:
-    """Raise UsageError for a parameter of a remedy that takes none."""
+    """Raise UsageError for a parameter of a cure that takes none."""
     if parameter:
         raise UsageError(f"{name} takes no parameter: write {name}.")
 

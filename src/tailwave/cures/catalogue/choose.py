@@ -1,6 +1,6 @@
-"""Which remedies a diagnosis calls for, in order of the most that each can bring.
+"""Which cures a diagnosis calls for, in order of the most that each can bring.
 
-The bound of a remedy comes from the findings that it answers, before anything is applied: what
+The bound of a cure comes from the findings that it answers, before anything is applied: what
 curing them gives back, as a share of the step. Several add up, as far as there is anything left to
 give: causes on the host cost the GPU no more than the time in which it idles.
 """
@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from tailwave.cures.catalogue.base import ANYTHING, Candidate, Remedy, Setting, busy_share
+from tailwave.cures.catalogue.base import ANYTHING, Candidate, Cure, Setting, busy_share
 from tailwave.errors import UsageError
 from tailwave.figures import percent
 from tailwave.model import Diagnosis, Finding
@@ -23,13 +23,13 @@ WORTH_TRYING: Final = 0.02
 # Findings whose lost time is idle time of the GPU.
 _HOST_CAUSES: Final = {"launch-bound", "host-sync", "host-starved", "host-contention"}
 
-# Remedies that make every run a minute longer, for they compile first.
+# Cures that make every run a minute longer, for they compile first.
 _SLOW: Final = {"compile"}
 
-# Cures that the remedies bring about in part only: the rest is always for the reader.
+# Cures that the cures bring about in part only: the rest is always for the reader.
 _IN_PART: Final = {"remove-sync", "partition"}
 
-# What to do oneself where no remedy can be tried, by the cure as findings name it: it needs the
+# What to do oneself where no cure can be tried, by the cure as findings name it: it needs the
 # program's source, or root, or it is not for the machine at hand. It is printed and never run.
 ADVICE: Final = {
     "cuda-graph": (
@@ -51,21 +51,23 @@ ADVICE: Final = {
         "Move the Python work of other threads to processes, or to code that releases Python's "
         "lock, so that the thread that issues the GPU's work can run."
     ),
-    "pin-cores": (
-        "Give the issuing thread a core of its own (taskset, numactl, the container's limits)."
+    "host-threads": (
+        "Start no more threads than there are cores (OMP_NUM_THREADS, torch.set_num_threads), and "
+        "give the issuing thread one of its own (taskset, numactl, the container's limits)."
     ),
-    "pinned-memory": "Copy from pinned memory: pin_memory=True in the loader, tensor.pin_memory().",
     "async-copy": (
-        "Copy the next batch while this one runs: non_blocking=True on a stream of its own, "
-        "or tailwave.staged around the loader."
+        "Copy the next batch from pinned memory while this one runs: pin_memory=True in the "
+        "loader, non_blocking=True on a stream of its own, or tailwave.staged around the loader."
     ),
     "partition": (
         "Give the delayed stream SMs of its own: with tailwave.partition, or by a name "
-        "(tailwave.stream) so that sm-partition can be tried. Only MIG divides L2 and memory too; "
+        "(tailwave.stream) so that partition can be tried. Only MIG divides L2 and memory too; "
         "it needs root and an idle GPU: `nvidia-smi -mig 1`."
     ),
     "split-work": "Make small grids larger: split-k, smaller tiles, a larger batch.",
-    "merge": "Batch small independent kernels into one, or run them at once on several streams.",
+    "merge-small-grids": (
+        "Batch small independent kernels into one, or run them at once on several streams."
+    ),
     "whole-waves": "Choose tiles so that the grid is a whole number of waves (split-k, stream-k).",
     "persistent-kernel": (
         "Launch as many CTAs as fit the chip, each taking tiles until none is left."
@@ -93,32 +95,31 @@ class Choice(msgspec.Struct, frozen=True):
     advice: tuple[str, ...] = ()
 
 
-def named(spec: str, setting: Setting, remedies: Sequence[Remedy]) -> Candidate:
+def named(spec: str, setting: Setting, cures: Sequence[Cure]) -> Candidate:
     """Return the candidate that a user names; without a parameter, with its best guess.
 
     Its bound is that of the setting's diagnosis. Raises UsageError for a name or a parameter that
     there is not.
     """
     name, _, parameter = spec.partition(":")
-    remedy = next((one for one in remedies if name == one.NAME), None)
-    if remedy is None:
+    cure = next((one for one in cures if name == one.NAME), None)
+    if cure is None:
         raise UsageError(
-            f"there is no remedy {name}; the remedies are "
-            f"{', '.join(one.NAME for one in remedies)}."
+            f"there is no cure {name}; the cures are {', '.join(one.NAME for one in cures)}."
         )
-    guess = (*remedy.parameters(setting), "")[0]
-    candidate = _candidate(remedy, parameter or guess, setting.diagnosis)
+    guess = (*cure.parameters(setting), "")[0]
+    candidate = _candidate(cure, parameter or guess, setting.diagnosis)
     if candidate.parameter or not candidate.why_not(setting):
         candidate.change(setting)  # raises for a parameter that means nothing
     return candidate
 
 
-def choose(diagnosis: Diagnosis | None, setting: Setting, remedies: Sequence[Remedy]) -> Choice:
+def choose(diagnosis: Diagnosis | None, setting: Setting, cures: Sequence[Cure]) -> Choice:
     """Choose from a diagnosis; without one, only what undoes an obvious mistake is called for."""
     setting = msgspec.structs.replace(setting, diagnosis=diagnosis)
     kept: list[Candidate] = []
     dropped: list[Dropped] = []
-    for candidate in _called_for(setting, remedies):
+    for candidate in _called_for(setting, cures):
         why = _too_little(candidate) or candidate.why_not(setting)
         if why:
             dropped.append(Dropped(candidate, why))
@@ -136,40 +137,40 @@ def choose(diagnosis: Diagnosis | None, setting: Setting, remedies: Sequence[Rem
 
 def stands_in(reserve: Candidate, candidate: Candidate) -> bool:
     """Tell whether a reserve answers a finding that a candidate answers."""
-    return not set(reserve.cures).isdisjoint(candidate.cures)
+    return not set(reserve.codes).isdisjoint(candidate.codes)
 
 
 def _can_wait(candidate: Candidate, kept: Sequence[Candidate]) -> bool:
     """Tell whether a candidate is slow to try, and a quicker one answers what it answers."""
-    quick = [other for other in kept if other.remedy.NAME not in _SLOW]
-    return candidate.remedy.NAME in _SLOW and any(stands_in(candidate, other) for other in quick)
+    quick = [other for other in kept if other.cure.NAME not in _SLOW]
+    return candidate.cure.NAME in _SLOW and any(stands_in(candidate, other) for other in quick)
 
 
-def _called_for(setting: Setting, remedies: Sequence[Remedy]) -> Iterator[Candidate]:
-    """Yield the candidates of each remedy that answers a finding, or whatever is wrong."""
-    for remedy in remedies:
-        for parameter in remedy.parameters(setting):
-            candidate = _candidate(remedy, parameter, setting.diagnosis)
-            if candidate.cures or ANYTHING in remedy.CURES:
+def _called_for(setting: Setting, cures: Sequence[Cure]) -> Iterator[Candidate]:
+    """Yield the candidates of each cure that answers a finding, or whatever is wrong."""
+    for cure in cures:
+        for parameter in cure.parameters(setting):
+            candidate = _candidate(cure, parameter, setting.diagnosis)
+            if candidate.codes or ANYTHING in cure.ANSWERS:
                 yield candidate
 
 
-def _candidate(remedy: Remedy, parameter: str, diagnosis: Diagnosis | None) -> Candidate:
+def _candidate(cure: Cure, parameter: str, diagnosis: Diagnosis | None) -> Candidate:
     findings = diagnosis.findings if diagnosis is not None else ()
-    mine = [finding for finding in findings if answers(remedy, finding)]
+    mine = [finding for finding in findings if answers(cure, finding)]
     bound = _bound(mine, diagnosis)
-    if bound is None and ANYTHING in remedy.CURES:
+    if bound is None and ANYTHING in cure.ANSWERS:
         bound = _idle_share(diagnosis)
-    return Candidate(remedy, parameter, bound, tuple(finding.code for finding in mine))
+    return Candidate(cure, parameter, bound, tuple(finding.code for finding in mine))
 
 
-def answers(remedy: Remedy, finding: Finding) -> bool:
-    """Tell whether a finding names a cure that the remedy brings about."""
-    if ANYTHING in remedy.CURES:
+def answers(cure: Cure, finding: Finding) -> bool:
+    """Tell whether a finding names a cure that the cure brings about."""
+    if ANYTHING in cure.ANSWERS:
         return True
     said = (finding.claim, *(piece.what for piece in finding.evidence))
-    return not set(remedy.CURES).isdisjoint(finding.remedies) and (
-        not remedy.EVIDENCE or any(word in text for word in remedy.EVIDENCE for text in said)
+    return not set(cure.ANSWERS).isdisjoint(finding.cures) and (
+        not cure.EVIDENCE or any(word in text for word in cure.EVIDENCE for text in said)
     )
 
 
@@ -201,12 +202,12 @@ def _too_little(candidate: Candidate) -> str:
 
 def _advice(diagnosis: Diagnosis | None, kept: Sequence[Candidate]) -> Iterator[str]:
     """Yield what to do oneself about the findings that count, where no candidate does it."""
-    covered = {cure for candidate in kept for cure in candidate.remedy.CURES} - _IN_PART
+    covered = {cure for candidate in kept for cure in candidate.cure.ANSWERS} - _IN_PART
     told: set[str] = set()
     for finding in diagnosis.findings if diagnosis is not None else ():
         if finding.recoverable_us < WORTH_TRYING * finding.step_us_now:
             continue
-        for cure in finding.remedies:
+        for cure in finding.cures:
             if cure in ADVICE and cure not in covered | told:
                 told.add(cure)
                 yield f"For {finding.code}: {ADVICE[cure]}"

@@ -40,7 +40,7 @@ from tailwave.figures import percent
 
 NAME = "cuda-graph"
 LABEL = "the step as a CUDA graph"
-CURES: tuple[str, ...] = ("cuda-graph",)
+ANSWERS: tuple[str, ...] = ("cuda-graph",)
 EVIDENCE: tuple[str, ...] = ()
 
 # A graph fills gaps and makes no kernel faster: above this at most a tenth of the step can be won,

@@ -6,7 +6,7 @@ What it does:
 What it needs:
     A name of letters, digits and underscores. The program is started anew. Not for what decides
     which program runs (PATH), which GPU it uses, or how tailwave itself follows it: then something
-    else would be measured than the remedy. A library to preload must be there, for the loader goes
+    else would be measured than the cure. A library to preload must be there, for the loader goes
     on without one that is not.
 
 How its mechanism is seen:
@@ -31,7 +31,7 @@ from tailwave.errors import UsageError
 
 NAME = "env"
 LABEL = "a variable of the user's"
-CURES: tuple[str, ...] = ()
+ANSWERS: tuple[str, ...] = ()
 EVIDENCE: tuple[str, ...] = ()
 
 # What the whole trial rests on, and why.

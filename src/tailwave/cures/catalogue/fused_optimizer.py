@@ -36,7 +36,7 @@ from tailwave.cures.catalogue.base import (
 
 NAME = "fused-optimizer"
 LABEL = "a fused optimizer"
-CURES: tuple[str, ...] = ("fused-optimizer",)
+ANSWERS: tuple[str, ...] = ("fused-optimizer",)
 EVIDENCE: tuple[str, ...] = ()
 
 

@@ -36,7 +36,7 @@ from tailwave.cures.catalogue.base import (
 
 NAME = "host-threads"
 LABEL = "threads on the CPU"
-CURES: tuple[str, ...] = ("pin-cores",)
+ANSWERS: tuple[str, ...] = ("host-threads",)
 EVIDENCE: tuple[str, ...] = ()
 
 _VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")

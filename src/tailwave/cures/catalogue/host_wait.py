@@ -38,7 +38,7 @@ from tailwave.cures.catalogue.base import (
 
 NAME = "host-wait"
 LABEL = "how the host waits"
-CURES: tuple[str, ...] = ()  # a wait that is sooner seen is still a wait
+ANSWERS: tuple[str, ...] = ()  # a wait that is sooner seen is still a wait
 EVIDENCE: tuple[str, ...] = ()
 
 _POLICIES = ("block", "yield", "spin")

@@ -2,7 +2,7 @@
 
 What it does:
     CUDA_LAUNCH_BLOCKING=1 makes the host wait for each kernel. It is a debugger's setting, and
-    left on it costs a program most of its speed. The remedy unsets it.
+    left on it costs a program most of its speed. The cure unsets it.
 
 What it needs:
     The variable is set where the program is started.
@@ -25,7 +25,7 @@ from tailwave.cures.catalogue.base import ANYTHING, Change, Report, Seen, Settin
 
 NAME = "launch-blocking-off"
 LABEL = "the host need not wait for each kernel"
-CURES: tuple[str, ...] = (ANYTHING,)
+ANSWERS: tuple[str, ...] = (ANYTHING,)
 EVIDENCE: tuple[str, ...] = ()
 
 _VARIABLE = "CUDA_LAUNCH_BLOCKING"

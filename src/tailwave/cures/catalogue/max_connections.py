@@ -26,7 +26,7 @@ from tailwave.cures.catalogue.base import Change, Report, Seen, Setting, already
 
 NAME = "max-connections"
 LABEL = "hardware queues"
-CURES: tuple[str, ...] = (
+ANSWERS: tuple[str, ...] = (
     "partition",
 )  # a kernel whose stream is free and that waits may be in another's queue
 EVIDENCE: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ from tailwave.cures.catalogue.base import (
 
 NAME = "module-loading"
 LABEL = "when kernels are loaded"
-CURES: tuple[str, ...] = ()  # a step that a profile shows has its kernels loaded
+ANSWERS: tuple[str, ...] = ()  # a step that a profile shows has its kernels loaded
 EVIDENCE: tuple[str, ...] = ()
 
 _VARIABLE = "CUDA_MODULE_LOADING"

@@ -28,7 +28,7 @@ from tailwave.cures.catalogue.base import Change, Report, Seen, Setting, exports
 
 NAME = "mps-share"
 LABEL = "percent of the SMs under MPS"
-CURES: tuple[str, ...] = ()  # a recording of one process does not show others
+ANSWERS: tuple[str, ...] = ()  # a recording of one process does not show others
 EVIDENCE: tuple[str, ...] = ()
 
 

@@ -37,7 +37,7 @@ from tailwave.cures.catalogue.base import (
 
 NAME = "sm-carveout"
 LABEL = "SMs that matrix products leave alone"
-CURES: tuple[str, ...] = ()
+ANSWERS: tuple[str, ...] = ()
 EVIDENCE: tuple[str, ...] = ()
 
 _MOST = 1024

@@ -37,7 +37,7 @@ from tailwave.cures.catalogue.base import (
 
 NAME = "stream-priority"
 LABEL = "a stream that goes first"
-CURES: tuple[str, ...] = ()  # it stops no block that runs, and those are what is waited for
+ANSWERS: tuple[str, ...] = ()  # it stops no block that runs, and those are what is waited for
 EVIDENCE: tuple[str, ...] = ()
 
 

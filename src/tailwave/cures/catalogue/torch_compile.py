@@ -36,7 +36,7 @@ from tailwave.cures.catalogue.base import (
 
 NAME = "compile"
 LABEL = "torch.compile"
-CURES: tuple[str, ...] = ("compile",)
+ANSWERS: tuple[str, ...] = ("compile",)
 EVIDENCE: tuple[str, ...] = ()
 
 _GRAPHS = "reduce-overhead"

@@ -33,7 +33,7 @@ def step() -> None:
 
 
 def output(name: str, value: object) -> None:
-    """Expose an output under a name, so that a trial can tell whether a remedy changed it.
+    """Expose an output under a name, so that a trial can tell whether a cure changed it.
 
     ``value`` is a number, a tensor, an array, or lists of numbers. Of the values exposed under one
     name the last is compared: expose what sums the run up (the final loss, the answer).

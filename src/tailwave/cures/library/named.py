@@ -1,4 +1,4 @@
-"""Streams by name: a program names its streams, and a remedy gives them SMs or priority."""
+"""Streams by name: a program names its streams, and a cure gives them SMs or priority."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Arm:
     """What is run under one name in every round.
 
     ``over`` is the sentence that says why it is not run any more, "" while it is; ``broken`` says
-    that this was the program's own failure under the change, ``idle`` that the remedy did not take
+    that this was the program's own failure under the change, ``idle`` that the cure did not take
     hold, ``decided`` that its effects left no doubt, so that it is not run any more either.
     """
 

@@ -1,4 +1,4 @@
-"""From the rounds of a trial to what it concludes about each remedy."""
+"""From the rounds of a trial to what it concludes about each cure."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def not_tried(dropped: Dropped) -> Outcome:
     """Return the outcome of a candidate that could not be tried or was not worth it."""
     candidate = dropped.candidate
     return Outcome(
-        remedy=candidate.spec,
+        cure=candidate.spec,
         label=candidate.label,
         decision=Decision.NOT_APPLICABLE,
         why=dropped.why,
@@ -59,12 +59,12 @@ def not_tried(dropped: Dropped) -> Outcome:
 def held_back(reserve: Candidate) -> Outcome:
     """Return the outcome of a reserve that was not called up."""
     return Outcome(
-        remedy=reserve.spec,
+        cure=reserve.spec,
         label=reserve.label,
         decision=Decision.NOT_APPLICABLE,
         why=(
-            "Not tried: another remedy answers the same finding, and each run of this one compiles "
-            f"for up to a minute. To try it: --remedy {reserve.spec}."
+            "Not tried: another cure answers the same finding, and each run of this one compiles "
+            f"for up to a minute. To try it: --cure {reserve.spec}."
         ),
         bound=reserve.bound,
     )
@@ -83,7 +83,7 @@ def _outcome(rounds: Rounds, arm: Arm) -> Outcome:
         match, detail = OutputMatch.NOT_COMPARABLE, rounds.null.match.detail
     kept = decision is Decision.KEPT
     return Outcome(
-        remedy=arm.candidate.spec,
+        cure=arm.candidate.spec,
         label=arm.candidate.label,
         decision=decision,
         why=why,

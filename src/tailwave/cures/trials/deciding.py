@@ -1,8 +1,8 @@
-"""When a remedy is kept: its effect beyond noise, whatever else was seen of it being in order.
+"""When a cure is kept: its effect beyond noise, whatever else was seen of it being in order.
 
 A trial's candidates are judged together: with ``m`` intervals looked at, each has the confidence
 1 - 0.05/m (Bonferroni), so that of a healthy program something is kept in at most 1 trial of 20,
-however many remedies are tried. Beyond that a change must be greater than what the null control
+however many cures are tried. Beyond that a change must be greater than what the null control
 shows and than 2%: what two builds of one program differ by through memory placement alone is no
 gain (Mytkowicz and others, "Producing wrong data without doing anything obviously wrong", 2009).
 

@@ -1,4 +1,4 @@
-"""The trial: a program as it is and with remedies, in turns, and what came of each.
+"""The trial: a program as it is and with cures, in turns, and what came of each.
 
 The order of things is the method. The program runs once as it is, which warms the machine's
 caches, is profiled and counts as nothing; what may be gained is said before anything is applied;
@@ -38,10 +38,10 @@ class Bench(NamedTuple):
 
 
 def experiment(wanted: Wanted, bench: Bench) -> Trial:
-    """Try remedies on a program. An interruption ends the trial early and keeps what was learnt.
+    """Try cures on a program. An interruption ends the trial early and keeps what was learnt.
 
     Raises UnreadableInputError when the program fails as it is or gives no metric, and UsageError
-    for a remedy or a parameter that there is not.
+    for a cure or a parameter that there is not.
     """
     refuse_unknown(wanted.specs, wanted.environment)
     started, began = datetime.now(UTC), time.monotonic()

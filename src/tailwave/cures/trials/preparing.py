@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from tailwave.cures.catalogue import REMEDIES
+from tailwave.cures.catalogue import CURES
 from tailwave.cures.catalogue.base import Candidate, Change, Setting, sentence
 from tailwave.cures.catalogue.choose import Choice, Dropped, choose, named
 from tailwave.cures.trials.diagnosing import diagnosed
@@ -20,7 +20,7 @@ UNCHANGED = Change()
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What a user asks for: the command, remedies by name (() to choose), how to measure.
+    """What a user asks for: the command, cures by name (() to choose), how to measure.
 
     ``environment`` is what the command would be run with. ``metric`` None leaves it to the first
     run, ``timeout`` (s) None gives the unchanged program all the time it takes, and a candidate as
@@ -47,22 +47,22 @@ class Prepared(msgspec.Struct, frozen=True):
 
 
 def refuse_unknown(specs: tuple[str, ...], environment: Mapping[str, str]) -> None:
-    """Refuse what is no remedy or no parameter of it, before minutes are spent on a first run.
+    """Refuse what is no cure or no parameter of it, before minutes are spent on a first run.
 
     Raises UsageError. What depends on the program, such as the names of its streams, is not known
     before it has run.
     """
     for spec in specs:
         if spec != spec.encode(errors="replace").decode():  # the lines that keep it are text
-            raise UsageError(f"--remedy {spec!r} is no text in UTF-8: write it in UTF-8.")
-        named(spec, Setting(environment=environment), REMEDIES)
+            raise UsageError(f"--cure {spec!r} is no text in UTF-8: write it in UTF-8.")
+        named(spec, Setting(environment=environment), CURES)
 
 
 def prepare(wanted: Wanted, runner: Runner, machine: Machine) -> Prepared:
     """Run the program once, diagnose it, and choose what to try.
 
     Raises UnreadableInputError when the program fails as it is or gives no metric, and UsageError
-    for a remedy's parameter that means nothing here.
+    for a cure's parameter that means nothing here.
     """
     first = runner.run(UNCHANGED, profile=True, limit_s=wanted.timeout)
     if first.failed:
@@ -72,7 +72,7 @@ def prepare(wanted: Wanted, runner: Runner, machine: Machine) -> Prepared:
     figures(metric, first)  # before more time is spent on what cannot be measured
     diagnosis, note = diagnosed(runner.trace(), first)
     setting = _setting(wanted, machine, diagnosis, first)
-    choice = _named(wanted.specs, setting) if wanted.specs else choose(diagnosis, setting, REMEDIES)
+    choice = _named(wanted.specs, setting) if wanted.specs else choose(diagnosis, setting, CURES)
     notes = (*([note] if note else []), *_complaints(first), *choice.advice)
     return Prepared(metric, first.seconds, diagnosis, setting, choice, notes)
 
@@ -100,7 +100,7 @@ def _named(specs: tuple[str, ...], setting: Setting) -> Choice:
     candidates: list[Candidate] = []
     dropped: list[Dropped] = []
     for spec in dict.fromkeys(specs):
-        candidate = named(spec, setting, REMEDIES)
+        candidate = named(spec, setting, CURES)
         why = candidate.why_not(setting)
         if why:
             dropped.append(Dropped(candidate, why))

@@ -151,7 +151,7 @@ class Rounds:
         return run
 
     def _limit_s(self, arm: Arm) -> float | None:
-        """Return how long an arm may run: a remedy under which the program hangs must end."""
+        """Return how long an arm may run: a cure under which the program hangs must end."""
         if self._wanted.timeout is not None or arm.candidate is None:
             return self._wanted.timeout
         return _PATIENCE * self._slowest_s + _GRACE_S

@@ -34,7 +34,7 @@ class Output(msgspec.Struct, frozen=True):
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What the experiment itself reads of a process's report; remedies read the rest."""
+    """What the experiment itself reads of a process's report; cures read the rest."""
 
     pid: int = 0
     main: bool = False

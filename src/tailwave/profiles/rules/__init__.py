@@ -7,7 +7,7 @@ rules of the same, and a part of their title), DIFFERS (why those may say otherw
 docstring under the four headings; ``absent(kernel)`` where a kernel may not use the mechanism at
 all; a line here; a test file. Where counters are missing, ``most(kernel)`` bounds the share by
 others, and ``TRUSTED`` names the profiler's rules that are believed, in words that "cost ..." can
-follow; ``remedies(kernel)`` then says what to try.
+follow; ``cures(kernel)`` then says what to try.
 """
 
 from __future__ import annotations

@@ -64,10 +64,10 @@ def find(kernel: Kernel) -> Cause | None:
         Evidence("of them more than needed", excess, "wavefronts"),
         Evidence("lost on each SM", lost, "cycles"),
     )
-    return Cause(share, claim, evidence, remedies(kernel))
+    return Cause(share, claim, evidence, cures(kernel))
 
 
-def remedies(kernel: Kernel) -> tuple[str, ...]:
+def cures(kernel: Kernel) -> tuple[str, ...]:
     """Return what cures it in any kernel."""
     del kernel
     return ("pad-shared", "swizzle")

@@ -19,7 +19,7 @@ class Cause(msgspec.Struct, frozen=True):
     share: float
     claim: str
     evidence: tuple[Evidence, ...] = ()
-    remedies: tuple[str, ...] = ()
+    cures: tuple[str, ...] = ()
 
 
 def least(*bounds: Callable[[], float]) -> float:

@@ -137,7 +137,7 @@ def _finding(rule: ModuleType, answer: _Answer, cause: Cause) -> KernelFinding:
         share=answer.share,
         evidence=cause.evidence,
         metrics=tuple(answer.kernel.used),
-        remedies=cause.remedies,
+        cures=cause.cures,
         theirs=() if answer.missing else beside(rule, answer.kernel, answer.share),
         by="ncu" if answer.missing else "tailwave",
     )

@@ -79,10 +79,10 @@ def find(kernel: Kernel) -> Cause | None:
     ]
     if (threads := _uneven(kernel)) is not None:
         evidence.append(Evidence("in a CTA, no multiple of 32", threads, "threads"))
-    return Cause(idle * running, claim, tuple(evidence), remedies(kernel))
+    return Cause(idle * running, claim, tuple(evidence), cures(kernel))
 
 
-def remedies(kernel: Kernel) -> tuple[str, ...]:
+def cures(kernel: Kernel) -> tuple[str, ...]:
     """Return what cures it."""
     by_size = () if _uneven(kernel) is None else ("block-size",)
     return (*by_size, "sort-work", "warp-per-item")

@@ -50,7 +50,7 @@ class _Shape(msgspec.Struct, frozen=True):
     title: str
     cost: str
     cured: str
-    remedies: tuple[str, ...]
+    cures: tuple[str, ...]
 
 
 _SHAPES = {
@@ -64,7 +64,7 @@ _SHAPES = {
         "Grids too small for the chip leave SMs idle",
         "Grids smaller than the chip cost",
         "Spread over all SMs, at best",
-        ("split-work", "merge"),
+        ("split-work", "merge-small-grids"),
     ),
 }
 
@@ -204,7 +204,7 @@ def _of_step(
             ),
             *cause.evidence,
         ],
-        remedies=cause.remedies,
+        cures=cause.cures,
     )
 
 
@@ -247,7 +247,7 @@ def _of_shape(
             Evidence("that their grids alone would suggest", expected, "us"),
             Evidence("in other kernels, as their grids suggest", guessed, "us"),
         ],
-        remedies=words.remedies,
+        cures=words.cures,
     )
 
 

@@ -99,10 +99,10 @@ def find(kernel: Kernel) -> Cause | None:
     achieved = kernel.get(_ACHIEVED)
     if achieved is not None:
         evidence.append(ratio("of an SM's warps on average", achieved / 100))
-    return Cause(share, claim, tuple(evidence), remedies(kernel))
+    return Cause(share, claim, tuple(evidence), cures(kernel))
 
 
-def remedies(kernel: Kernel) -> tuple[str, ...]:
+def cures(kernel: Kernel) -> tuple[str, ...]:
     """Return what cures it, by what limits the warps."""
     limit, _ = _occupancy(kernel)
     return (_LIMITS[limit][1], "more-ilp")

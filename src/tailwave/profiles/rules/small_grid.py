@@ -44,7 +44,7 @@ def find(kernel: Kernel) -> Cause | None:
         Evidence("to run them", sms, "SMs"),
         Evidence("without a CTA", sms - ctas, "SMs"),
     )
-    return Cause(share, claim, evidence, ("split-work", "merge"))
+    return Cause(share, claim, evidence, ("split-work", "merge-small-grids"))
 
 
 def _worked(kernel: Kernel, part: float) -> float:

@@ -45,17 +45,17 @@ def instead(rule: ModuleType, kernel: Kernel, most: float) -> Cause | None:
     for name, what in getattr(rule, "TRUSTED", ()):
         estimates = [r.speedup for r in _of(name, kernel) if r.scope == _GLOBAL and r.speedup]
         if estimates:
-            return _by_them(what, max(estimates) / 100, most, _remedies(rule, kernel))
+            return _by_them(what, max(estimates) / 100, most, _cures(rule, kernel))
     return None
 
 
-def _by_them(what: str, estimate: float, most: float, remedies: tuple[str, ...]) -> Cause:
+def _by_them(what: str, estimate: float, most: float, cures: tuple[str, ...]) -> Cause:
     words = f"ncu estimates that {what} cost {percent(estimate)} of the kernel"
     if most < estimate:
         words += f", and other counters allow {percent(most)}"
     claim = f"{words}; tailwave's own figure needs counters that are not here."
     evidence = (ratio("of the kernel, as ncu estimates", estimate),)
-    return Cause(min(estimate, most), claim, evidence, remedies)
+    return Cause(min(estimate, most), claim, evidence, cures)
 
 
 def bound_of(rule: ModuleType, kernel: Kernel) -> float:
@@ -67,12 +67,12 @@ def bound_of(rule: ModuleType, kernel: Kernel) -> float:
     return min(max(most, 0.0), 1.0)
 
 
-def _remedies(rule: ModuleType, kernel: Kernel) -> tuple[str, ...]:
+def _cures(rule: ModuleType, kernel: Kernel) -> tuple[str, ...]:
     try:
-        remedies: tuple[str, ...] = rule.remedies(kernel)
+        cures: tuple[str, ...] = rule.cures(kernel)
     except MissingCounterError:
         return ()
-    return remedies
+    return cures
 
 
 def _of(name: str, kernel: Kernel) -> list[RuleResult]:

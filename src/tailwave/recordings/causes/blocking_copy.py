@@ -12,7 +12,7 @@ How it is found:
     pinned copies, else a typical one for the chip's generation.
 
 What cures it:
-    pinned-memory: pin_memory=True in the DataLoader, tensor.pin_memory(). async-copy:
+    async-copy: pin_memory=True in the DataLoader or tensor.pin_memory(), then
     .to(device, non_blocking=True) on a stream of its own, for the next batch while this one runs.
 
 What fools it:
@@ -58,7 +58,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         claim=claim,
         after_us=after,
         evidence=_evidence(case, rows, exposed, held, link),
-        remedies=("pinned-memory", "async-copy") if pageable else ("async-copy",),
+        cures=("async-copy",),
     )
 
 

@@ -42,7 +42,7 @@ def finding(  # noqa: PLR0913 - one call words one whole finding, every part nam
     claim: str,
     after_us: float,
     evidence: Iterable[Evidence],
-    remedies: tuple[str, ...],
+    cures: tuple[str, ...],
 ) -> Finding | None:
     """Weigh a cause against the step; None when it is not worth a sentence."""
     now = forecast.now_us
@@ -58,7 +58,7 @@ def finding(  # noqa: PLR0913 - one call words one whole finding, every part nam
         step_us_after=now - recoverable,
         recoverable_us=recoverable,
         evidence=tuple(evidence),
-        remedies=remedies,
+        cures=cures,
     )
 
 

@@ -14,7 +14,7 @@ How it is found:
 
 What cures it:
     free-the-gil: move Python work of other threads to processes, or to code that releases the
-    lock. pin-cores: give the issuing thread a core (taskset, numactl, container limits),
+    lock. host-threads: give the issuing thread a core (taskset, numactl, container limits),
     OMP_NUM_THREADS and torch.set_num_threads no higher than the cores at hand. cuda-graph: fewer
     host calls, fewer chances to be held.
 
@@ -64,7 +64,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
             Evidence("stretched pieces of host work", float(len(lengths)), "count"),
             *(Evidence(f"{label}, {times(n)}", us, "us") for label, us, n in worst),
         ],
-        remedies=("free-the-gil", "pin-cores", "cuda-graph"),
+        cures=("free-the-gil", "host-threads", "cuda-graph"),
     )
 
 

@@ -65,7 +65,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
             Evidence("GPU idle while the host issued nothing", lost, "us"),
             *_pauses(case, found),
         ],
-        remedies=("prefetch", "gpu-preprocessing"),
+        cures=("prefetch", "gpu-preprocessing"),
     )
 
 

@@ -71,7 +71,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         claim=claim,
         after_us=after,
         evidence=evidence + places(case, calls),
-        remedies=("remove-sync",),
+        cures=("remove-sync",),
     )
 
 

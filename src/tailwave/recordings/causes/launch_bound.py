@@ -79,7 +79,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         claim=claim,
         after_us=outlook.step_us,
         evidence=[*_evidence(case, waited, nodes), *(Evidence(note) for note in outlook.notes)],
-        remedies=_remedies(case),
+        cures=_cures(case),
     )
 
 
@@ -111,7 +111,7 @@ def _evidence(case: Case, waited: float, nodes: int) -> list[Evidence]:
     return found + places(case, rows[np.argsort(-ns)])
 
 
-def _remedies(case: Case) -> tuple[str, ...]:
+def _cures(case: Case) -> tuple[str, ...]:
     """An optimiser that launches kernel by kernel has a cure of its own."""
     names = {case.name_of_host(int(row)) for row in case.host_rows()}
     eager_optimiser = any(name.startswith(_OPTIMISER) for name in names) and not any(

@@ -70,5 +70,5 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
             Evidence("kernels concerned", float(len(rows)), "count"),
             *(Evidence(f"{name}, {times(n)}", us, "us") for name, us, n in worst),
         ],
-        remedies=("split-work", "merge"),
+        cures=("split-work", "merge-small-grids"),
     )

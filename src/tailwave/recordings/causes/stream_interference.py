@@ -60,7 +60,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         claim=claim,
         after_us=outlook.step_us,
         evidence=[*_evidence(case, rows, waited, stretched), *map(Evidence, outlook.notes)],
-        remedies=("partition",),
+        cures=("partition",),
     )
 
 

@@ -62,7 +62,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
             Evidence("its waves", float(fits.waves[worst]), "waves"),
             Evidence("its CTAs per SM", float(fits.ctas_per_sm[worst]), "CTAs"),
         ],
-        remedies=("whole-waves", "persistent-kernel"),
+        cures=("whole-waves", "persistent-kernel"),
     )
 
 

@@ -34,6 +34,7 @@ _WORTH_ADDING = 0.01
 class WhatIf(msgspec.Struct, frozen=True):
     """One question: its name, and what is changed to answer it.
 
+    ``cures`` are those that a report calls by another name and that bring the change about.
     ``possible`` tells whether the change can be made wherever it is answered; where the recording
     cannot tell that, the answer is a bound, and no combination counts on it.
     """
@@ -42,26 +43,50 @@ class WhatIf(msgspec.Struct, frozen=True):
     question: str
     change: Change
     possible: bool = True
+    cures: tuple[str, ...] = ()
 
 
 # In the order in which they are applied when combined: what is waited for goes first, kernels
 # change before they are put into a graph, and the graph comes last because waits cut it.
 WHATIFS: tuple[WhatIf, ...] = (
-    WhatIf("no-sync", "the host never waits for the GPU", no_sync),
-    WhatIf("fed", "the host always has something to issue", fed),
-    WhatIf("unstretched", "no host work is stretched by contention", unstretched),
+    WhatIf("no-sync", "the host never waits for the GPU", no_sync, cures=("remove-sync",)),
+    WhatIf(
+        "no-input-stall",
+        "the host always has something to issue",
+        fed,
+        cures=("prefetch", "gpu-preprocessing"),
+    ),
+    WhatIf(
+        "no-contention",
+        "no host work is stretched by contention",
+        unstretched,
+        cures=("host-threads", "free-the-gil"),
+    ),
     WhatIf("async-copy", "copies are pinned and overlapped", async_copy),
-    WhatIf("isolated", "the delayed stream has SMs of its own", isolated),
+    WhatIf(
+        "no-interference", "the delayed stream has SMs of its own", isolated, cures=("partition",)
+    ),
     WhatIf("fused-optimizer", "one kernel updates all parameters", fused_optimizer),
-    WhatIf("fuse", "runs of elementwise kernels are one kernel", fuse),
+    WhatIf("fuse", "runs of elementwise kernels are one kernel", fuse, cures=("compile",)),
     WhatIf(
         "merge-small-grids",
         "neighbouring small grids run as one",
         merge_small_grids,
         possible=False,
     ),
-    WhatIf("grid", "every wave of CTAs is whole", grid),
-    WhatIf("spread", "small grids use every SM (at best)", spread, possible=False),
+    WhatIf(
+        "no-wave-tail",
+        "every wave of CTAs is whole",
+        grid,
+        cures=("whole-waves", "persistent-kernel"),
+    ),
+    WhatIf(
+        "no-small-grid",
+        "small grids use every SM (at best)",
+        spread,
+        possible=False,
+        cures=("split-work",),
+    ),
     WhatIf("cuda-graph", "each step is one CUDA graph", cuda_graph),
 )
 _ORDER = {whatif.name: index for index, whatif in enumerate(WHATIFS)}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tailwave.cures.hook.actions.async_copy import AsyncCopy
 from tailwave.cures.hook.actions.base import Action
 from tailwave.cures.hook.actions.compile import Compile
 from tailwave.cures.hook.actions.cuda_graph import CudaGraph
 from tailwave.cures.hook.actions.fused_optimizer import FusedOptimizer
 from tailwave.cures.hook.actions.host_wait import HostWait
-from tailwave.cures.hook.actions.loader_workers import LoaderWorkers
-from tailwave.cures.hook.actions.pinned_copies import PinnedCopies
+from tailwave.cures.hook.actions.partition import Partition
+from tailwave.cures.hook.actions.prefetch import Prefetch
 from tailwave.cures.hook.actions.sm_carveout import SmCarveout
-from tailwave.cures.hook.actions.sm_partition import SmPartition
 from tailwave.cures.hook.actions.stream_priority import StreamPriority
 
 ACTIONS: Mapping[str, type[Action]] = {
@@ -20,9 +20,9 @@ ACTIONS: Mapping[str, type[Action]] = {
     "cuda-graph": CudaGraph,
     "fused-optimizer": FusedOptimizer,
     "host-wait": HostWait,
-    "loader-workers": LoaderWorkers,
-    "pinned-copies": PinnedCopies,
+    "prefetch": Prefetch,
+    "async-copy": AsyncCopy,
     "sm-carveout": SmCarveout,
-    "sm-partition": SmPartition,
+    "partition": Partition,
     "stream-priority": StreamPriority,
 }

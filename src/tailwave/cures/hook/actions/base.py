@@ -11,7 +11,7 @@ from tailwave.cures.hook.guard import Guard
 
 
 class Action:
-    """One remedy's part inside the program. By itself it does nothing.
+    """One cure's part inside the program. By itself it does nothing.
 
     ``applied`` is set once the change is in force; ``counts`` is what was seen of it. A reason not
     to change something goes to `refuse`: the first one is reported.

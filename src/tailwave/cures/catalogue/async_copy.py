@@ -36,9 +36,9 @@ from tailwave.cures.catalogue.base import (
     nothing_after,
 )
 
-NAME = "pinned-copies"
+NAME = "async-copy"
 LABEL = "copies from pinned memory"
-CURES: tuple[str, ...] = ("pinned-memory", "async-copy")
+ANSWERS: tuple[str, ...] = ("async-copy",)
 EVIDENCE: tuple[str, ...] = ()
 
 

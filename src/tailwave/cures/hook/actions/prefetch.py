@@ -21,7 +21,7 @@ _LEAST_SHARED_BYTES = 256 << 20
 _SAMPLERS = "torch.utils.data"
 
 
-class LoaderWorkers(Action):
+class Prefetch(Action):
     """``num_workers`` processes for each DataLoader that has none, kept from epoch to epoch.
 
     The order of the samples stays; random numbers drawn in the dataset come from the workers' own

@@ -1,12 +1,12 @@
 """What `tailwave try` says of programs whose cause is known, because it was planted.
 
-    python benchmarks/remedy_trials.py --out FILE [--only PART...] [--scripts NAME...] [--repeat N]
+    python benchmarks/cure_trials.py --out FILE [--only PART...] [--scripts NAME...] [--repeat N]
 
 With CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER=PCI_BUS_ID set, it looks at that GPU alone, so that
 each GPU of a machine can have its own.
 
-planted: the cure is kept. healthy: nothing is wrong, and of three remedies that do nothing for it
-none is kept; so many times. nothing: remedies that do nothing, or harm, are not kept. kill: the
+planted: the cure is kept. healthy: nothing is wrong, and of three cures that do nothing for it
+none is kept; so many times. nothing: cures that do nothing, or harm, are not kept. kill: the
 trial is killed at random moments, and afterwards no process of it is left, none uses the GPU, and
 the GPU's settings and the folder for temporary files are as before. The result is written after
 each trial; what the time did not suffice for is listed as not run. Exits with 1 when a trial did
@@ -52,15 +52,15 @@ class Planned(NamedTuple):
     """A trial, and what its outcome must be."""
 
     script: str
-    remedies: tuple[str, ...]  # () leaves the choice to the diagnosis
-    expected: dict[str, tuple[str, ...]]  # the remedies that count, and their right decisions
+    cures: tuple[str, ...]  # () leaves the choice to the diagnosis
+    expected: dict[str, tuple[str, ...]]  # the cures that count, and their right decisions
     note: str
 
 
 PLANTED = (
     Planned("launch_bound_inference", (), {"cuda-graph": (KEPT,)}, "launches hold the GPU up"),
-    Planned("starved_loader", (), {"loader-workers": (KEPT,)}, "data are prepared in line"),
-    Planned("pageable_copies", (), {"pinned-copies": (KEPT,)}, "copies are from pageable memory"),
+    Planned("starved_loader", (), {"prefetch": (KEPT,)}, "data are prepared in line"),
+    Planned("pageable_copies", (), {"async-copy": (KEPT,)}, "copies are from pageable memory"),
     Planned(
         "slow_optimizer", ("fused-optimizer",), {"fused-optimizer": (KEPT,)}, "many small kernels"
     ),
@@ -78,14 +78,14 @@ NOTHING = (
     ),
     Planned(
         "tenant_priority",
-        ("stream-priority:victim", "sm-partition:victim=32"),
-        {"stream-priority": NOT_KEPT, "sm-partition": (KEPT,)},
+        ("stream-priority:victim", "partition:victim=32"),
+        {"stream-priority": NOT_KEPT, "partition": (KEPT,)},
         "the tenant's CTAs are not evicted; SMs of its own help the victim",
     ),
 )
 KILLED = (
-    ("starved_loader", ("loader-workers",)),
-    ("tenant_priority", ("sm-partition:victim=32",)),
+    ("starved_loader", ("prefetch",)),
+    ("tenant_priority", ("partition:victim=32",)),
     ("launch_bound_inference", ("cuda-graph",)),
 )
 PARTS = ("planted", "nothing", "kill", "healthy")
@@ -117,7 +117,7 @@ def main() -> int:
     try:
         result: dict[str, Any] = provenance() | {part: [] for part in chosen.only}
     except TailwaveError as error:
-        print(f"remedy_trials.py: {error}", file=sys.stderr)
+        print(f"cure_trials.py: {error}", file=sys.stderr)
         return error.exit_code
     left = work(list(tasks(chosen)), chosen, result)
     if "kill" in chosen.only:
@@ -159,11 +159,11 @@ def tasks(chosen: Chosen) -> Iterator[Task]:
     if "kill" in chosen.only:
         chance = random.Random(SEED)  # noqa: S311 - moments that another run can repeat
         for number in range(chosen.kills):
-            script, remedies = KILLED[number % len(KILLED)]
+            script, cures = KILLED[number % len(KILLED)]
             ending = (signal.SIGKILL, signal.SIGTERM)[number % 2]
             after = chance.uniform(KILL_FROM_S, KILL_UNTIL_S)
             words = f"{script}, {ending.name} after {after:.1f} s"
-            yield Task("kill", words, kill_of(script, remedies, ending, after))
+            yield Task("kill", words, kill_of(script, cures, ending, after))
 
 
 def trial_task(part: str, planned: Planned, rounds: int) -> Task:
@@ -187,10 +187,10 @@ def work(todo: list[Task], chosen: Chosen, result: dict[str, Any]) -> list[Task]
     return []
 
 
-def command(script: str, remedies: Sequence[str], rounds: int | None = None) -> list[str]:
+def command(script: str, cures: Sequence[str], rounds: int | None = None) -> list[str]:
     """Return the command of a trial."""
     options = [] if rounds is None else ["--rounds", str(rounds)]
-    named = [word for remedy in remedies for word in ("--remedy", remedy)]
+    named = [word for cure in cures for word in ("--cure", cure)]
     return [*TAILWAVE, "try", "--json", *options, *named, str(SCRIPTS / f"{script}.py")]
 
 
@@ -198,7 +198,7 @@ def tried(planned: Planned, rounds: int) -> dict[str, Any]:
     """Make a trial and judge it."""
     began = time.monotonic()
     done = subprocess.run(  # noqa: S603 - our own command
-        command(planned.script, planned.remedies, rounds),
+        command(planned.script, planned.cures, rounds),
         capture_output=True,
         text=True,
         check=False,
@@ -219,10 +219,10 @@ def tried(planned: Planned, rounds: int) -> dict[str, Any]:
 
 def judged(planned: Planned, trial: dict[str, Any]) -> dict[str, Any]:
     """Hold a trial's outcomes against what they must be."""
-    decisions = {one["remedy"]: one["decision"] for one in trial["outcomes"]}
+    decisions = {one["cure"]: one["decision"] for one in trial["outcomes"]}
     right = trial["cut_short"] is None
     for name, right_ones in planned.expected.items():
-        found = [d for remedy, d in decisions.items() if remedy.partition(":")[0] == name]
+        found = [d for cure, d in decisions.items() if cure.partition(":")[0] == name]
         # Of several parameters of a cure it is enough that one is kept.
         enough = any if right_ones == (KEPT,) else all
         right &= bool(found) and enough(decision in right_ones for decision in found)
@@ -231,16 +231,16 @@ def judged(planned: Planned, trial: dict[str, Any]) -> dict[str, Any]:
         "right": right,
         "decisions": decisions,
         "findings": {finding["code"]: finding["claim"] for finding in findings},
-        "says": "; ".join(f"{remedy}: {decision}" for remedy, decision in decisions.items()),
+        "says": "; ".join(f"{cure}: {decision}" for cure, decision in decisions.items()),
         "trial": {key: value for key, value in trial.items() if key != "diagnosis"},
     }
 
 
 def kill_of(
-    script: str, remedies: Sequence[str], ending: signal.Signals, after: float
+    script: str, cures: Sequence[str], ending: signal.Signals, after: float
 ) -> Callable[[], dict[str, Any]]:
     """Return what kills one trial and looks at what is left."""
-    return lambda: killed(command(script, remedies), ending, after)
+    return lambda: killed(command(script, cures), ending, after)
 
 
 def killed(words: Sequence[str], ending: signal.Signals, after: float) -> dict[str, Any]:

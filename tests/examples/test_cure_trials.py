@@ -13,7 +13,7 @@ import pytest
 
 from tests.examples.scripts import BENCHMARKS, load
 
-trials = load(BENCHMARKS, "remedy_trials")
+trials = load(BENCHMARKS, "cure_trials")
 CURE = trials.Planned("x", (), {"cuda-graph": ("kept",)}, "")
 IDLE = trials.HEALTHY[0]
 
@@ -21,8 +21,8 @@ IDLE = trials.HEALTHY[0]
 def trial(cut_short: str | None = None, **decisions: str) -> dict[str, Any]:
     """Return what `tailwave try --json` prints, in short."""
     outcomes = [
-        {"remedy": remedy.replace("_", "-"), "decision": decision}
-        for remedy, decision in decisions.items()
+        {"cure": cure.replace("_", "-"), "decision": decision}
+        for cure, decision in decisions.items()
     ]
     return {"outcomes": outcomes, "cut_short": cut_short, "diagnosis": None}
 
@@ -45,8 +45,8 @@ def test_of_several_parameters_of_a_cure_one_is_enough() -> None:
     """One that is kept makes it right, whatever became of the other."""
     found = trial()
     found["outcomes"] = [
-        {"remedy": "cuda-graph:a", "decision": "no gain"},
-        {"remedy": "cuda-graph:b", "decision": "kept"},
+        {"cure": "cuda-graph:a", "decision": "no gain"},
+        {"cure": "cuda-graph:b", "decision": "kept"},
     ]
     assert trials.judged(CURE, found)["right"]
 
@@ -55,19 +55,19 @@ def test_of_several_parameters_of_a_cure_one_is_enough() -> None:
     ("last", "right"), [("no gain", True), ("harmful", True), ("kept", False), ("", False)]
 )
 def test_a_healthy_program_keeps_nothing(last: str, right: bool) -> None:  # noqa: FBT001
-    """One false keep makes a trial wrong, and so does a remedy that was not tried at all."""
+    """One false keep makes a trial wrong, and so does a cure that was not tried at all."""
     decisions = {"module_loading": "no gain", "max_connections": "no gain"}
     found = trial(**decisions, **({"allocator": last} if last else {}))
     assert trials.judged(IDLE, found)["right"] is right
 
 
-def test_each_remedy_has_its_own_right_decision() -> None:
+def test_each_cure_has_its_own_right_decision() -> None:
     """Beside a tenant, SMs of its own must be kept, and a priority must not."""
     planned = next(one for one in trials.NOTHING if one.script == "tenant_priority")
-    right = {"stream_priority": "no gain", "sm_partition": "kept"}
+    right = {"stream_priority": "no gain", "partition": "kept"}
     assert trials.judged(planned, trial(**right))["right"]
     assert not trials.judged(planned, trial(**right | {"stream_priority": "kept"}))["right"]
-    assert not trials.judged(planned, trial(**right | {"sm_partition": "no gain"}))["right"]
+    assert not trials.judged(planned, trial(**right | {"partition": "no gain"}))["right"]
 
 
 def test_scripts_can_be_chosen() -> None:
@@ -130,11 +130,11 @@ def test_without_a_gpu_it_says_so(tmp_path: Path) -> None:
     """Without nvidia-smi there is a sentence, and no result file."""
     out = tmp_path / "out.json"
     done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "remedy_trials.py"), "--out", str(out)],
+        [sys.executable, str(BENCHMARKS / "cure_trials.py"), "--out", str(out)],
         env={**os.environ, "PATH": ""},
         capture_output=True,
         text=True,
         check=False,
     )
     assert (done.returncode, out.exists()) == (69, False)
-    assert done.stderr.startswith("remedy_trials.py: nvidia-smi does not answer")
+    assert done.stderr.startswith("cure_trials.py: nvidia-smi does not answer")

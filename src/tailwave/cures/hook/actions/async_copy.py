@@ -16,7 +16,7 @@ from tailwave.cures.hook.compiler import pass_over
 _DRIVER_FILE = Path("/dev/nvidiactl")
 
 
-class PinnedCopies(Action):
+class AsyncCopy(Action):
     """``pin_memory=True`` for loaders, and ``non_blocking=True`` for copies of what they pinned.
 
     A copy that does not block is ordered on the GPU: later work of its stream sees the whole of it.

@@ -37,9 +37,9 @@ from tailwave.cures.catalogue.base import (
 )
 from tailwave.errors import UsageError
 
-NAME = "sm-partition"
+NAME = "partition"
 LABEL = "SMs of its own for a stream"
-CURES: tuple[str, ...] = ("partition",)
+ANSWERS: tuple[str, ...] = ("partition",)
 EVIDENCE: tuple[str, ...] = ()
 
 _STEP = 8  # the least and the step on compute capability 9.0 and later; older chips take it too

@@ -8,7 +8,7 @@ from types import ModuleType
 from tailwave.cures.hook.actions.base import Action
 
 
-class SmPartition(Action):
+class Partition(Action):
     """Plans ``sms`` SMs for the stream ``stream``; at the end a kernel proves which it has."""
 
     IDLE = "the program did not ask for a stream of that name: use tailwave.stream(name)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailwave.cures.catalogue import loader_workers
+from tailwave.cures.catalogue import prefetch
 from tailwave.cures.catalogue.base import Setting
 from tailwave.cures.catalogue.choose import answers
 from tailwave.errors import UsageError
@@ -24,32 +24,32 @@ from tests.cures.catalogue.cases import (
 )
 def test_it_guesses_a_gpus_cores_less_one(cpus: int, gpus: int, guess: str) -> None:
     """At most 8, at least 1."""
-    assert loader_workers.parameters(Setting(environment={}, cpus=cpus, gpus=gpus)) == (guess,)
+    assert prefetch.parameters(Setting(environment={}, cpus=cpus, gpus=gpus)) == (guess,)
 
 
 def test_it_asks_the_hook() -> None:
     """For a whole number of workers."""
-    assert only_action(loader_workers, "4") == {"workers": 4}
+    assert only_action(prefetch, "4") == {"workers": 4}
     with pytest.raises(UsageError, match="whole number from 1"):
-        loader_workers.change("0", PLAIN)
-    assert loader_workers.why_not("4", NO_PYTHON) == UNENTERED
+        prefetch.change("0", PLAIN)
+    assert prefetch.why_not("4", NO_PYTHON) == UNENTERED
 
 
 def test_it_is_tried_where_a_finding_speaks_of_a_loader() -> None:
     """A host that sleeps is starved too, and workers do not wake it."""
     name = "host in enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__, once"
-    assert answers(loader_workers, finding("host-starved", 0.5, "prefetch", evidence=name))
-    assert not answers(loader_workers, finding("host-starved", 0.5, "prefetch", evidence="sleep"))
+    assert answers(prefetch, finding("host-starved", 0.5, "prefetch", evidence=name))
+    assert not answers(prefetch, finding("host-starved", 0.5, "prefetch", evidence="sleep"))
 
 
 def test_it_is_seen_by_the_loaders() -> None:
     """Over all processes."""
-    one = acted("loader-workers", loaders=1)
-    assert loader_workers.seen("4", [one]) == (True, "1 loader ran with 4 workers.")
-    assert loader_workers.seen("4", [one, one]) == (True, "2 loaders ran with 4 workers.")
-    unseen(loader_workers, "4")
+    one = acted("prefetch", loaders=1)
+    assert prefetch.seen("4", [one]) == (True, "1 loader ran with 4 workers.")
+    assert prefetch.seen("4", [one, one]) == (True, "2 loaders ran with 4 workers.")
+    unseen(prefetch, "4")
 
 
 def test_it_is_kept_by_a_line() -> None:
     """With the number that was tried."""
-    assert loader_workers.lines("4") == ("DataLoader(..., num_workers=4, persistent_workers=True)",)
+    assert prefetch.lines("4") == ("DataLoader(..., num_workers=4, persistent_workers=True)",)

@@ -34,9 +34,9 @@ from tailwave.cures.catalogue.base import (
     whole,
 )
 
-NAME = "loader-workers"
+NAME = "prefetch"
 LABEL = "workers of the DataLoader"
-CURES: tuple[str, ...] = ("prefetch",)
+ANSWERS: tuple[str, ...] = ("prefetch",)
 EVIDENCE: tuple[str, ...] = ("DataLoader",)
 
 _USUAL_MOST = 8  # more seldom help one GPU, and each takes the memory of a process
