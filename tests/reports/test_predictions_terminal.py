@@ -110,7 +110,10 @@ def test_a_recording_without_the_profilers_cost_is_now_as_recorded() -> None:
 
 def test_nothing_to_gain_is_said() -> None:
     """Where no change helps by half a percent, the headline says so."""
-    answers = (prediction("no-input-stall", after=NOW - 10), prediction("no-wave-tail", after=NOW + 400))
+    answers = (
+        prediction("no-input-stall", after=NOW - 10),
+        prediction("no-wave-tail", after=NOW + 400),
+    )
     idle = msgspec.structs.replace(EACH_ALONE, answers=answers, combined=None)
     headline = _printed(idle).splitlines()[0]
     assert headline == "None of these makes the step of 3.64 ms faster by half a percent."
