@@ -1,31 +1,55 @@
 PYTHON ?= python3
 BIN := .venv/bin
-READY := .venv/.ready
+# Files that make leaves in .venv once it is there with: what tailwave needs; the tools to develop
+# it; the tools for its pages.
+CORE := .venv/.core
+DEV := .venv/.dev
+DOCS := .venv/.docs
+# Compiling every file of a package that runs a few of them takes longer than the demo.
+INSTALL := $(BIN)/pip install --quiet --no-compile --editable
 BENCHMARKS := benchmarks/read_kineto.py benchmarks/read_nsys.py benchmarks/replay_speed.py benchmarks/replay_accuracy.py
 
+# Where it is set, each of the hundreds of interpreters that the tests start compiles all anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench
+.PHONY: help setup demo test lint docs schemas bench
 
 help: ## list these targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
 
-setup: $(READY) ## make .venv with tailwave and its development tools
+setup: $(DEV) ## make .venv with tailwave and its development tools
 
-$(READY): pyproject.toml
+$(CORE): pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --editable '.[dev]'
+	$(INSTALL) .
 	@touch $@
 
-demo: setup ## diagnose a shipped recording of an H200
+$(DEV): $(CORE)
+	$(INSTALL) '.[dev]'
+	@touch $@
+
+$(DOCS): $(CORE)
+	$(INSTALL) '.[docs]'
+	@touch $@
+
+demo: $(CORE) ## diagnose a shipped recording of an H200
 	$(BIN)/tailwave diagnose examples/recordings/decode_small.eager.json.gz
 
-test: setup ## run the tests that need no GPU
-	$(BIN)/pytest
+test: $(DEV) ## run the tests that need no GPU, side by side
+	$(BIN)/pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 
-lint: setup ## check style, format and types
+lint: $(DEV) ## check style, format, types and dead code
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/vulture
 
-bench: setup ## run the benchmarks
+docs: $(DOCS) ## build the documentation site in site/
+	$(BIN)/mkdocs build --quiet --strict
+
+schemas: $(CORE) ## renew the kept schemas of the JSON documents
+	$(BIN)/python -m tailwave.reports.schemas
+
+bench: $(DEV) ## run the benchmarks
 	@for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python $$script || exit 1; done

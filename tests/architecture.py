@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "tailwave"
@@ -161,16 +161,12 @@ class Module(NamedTuple):
     family: str
     member: str  # "" for the family's own __init__, and for a family of one file
     tree: ast.Module
+    imports: frozenset[str]  # dotted names of all that it imports, at its top or later
 
     @property
     def wing(self) -> str:
         """The wing that it stands in, or the family where that stands in none."""
         return self.family.partition(".")[0]
-
-    @property
-    def imports(self) -> set[str]:
-        """Dotted names of all that the file imports, at its top or later."""
-        return set(imported(self.tree))
 
 
 def read_module(path: Path) -> Module:
@@ -179,7 +175,8 @@ def read_module(path: Path) -> Module:
     levels = 2 if parts[0] in WINGS and parts[1] != "__init__" else 1
     inner = [part for part in parts[levels:] if part != "__init__"]
     family = ".".join(parts[:levels])
-    return Module(path, family, inner[0] if inner else "", ast.parse(path.read_text("utf-8")))
+    tree = ast.parse(path.read_text("utf-8"))
+    return Module(path, family, inner[0] if inner else "", tree, frozenset(imported(tree)))
 
 
 def folder_of(family: Family) -> Path:
@@ -203,37 +200,47 @@ def within(name: str, prefixes: tuple[str, ...]) -> bool:
 
 
 MODULES = [read_module(path) for path in sorted(PACKAGE.rglob("*.py"))]
-each_module = pytest.mark.parametrize(
-    "module", MODULES, ids=[str(module.path.relative_to(PACKAGE)) for module in MODULES]
-)
-each_listed_family = pytest.mark.parametrize("family", LISTED, ids=[f.name for f in LISTED])
 
 
-@each_module
-def test_a_file_belongs_to_a_family(module: Module) -> None:
+def breaches(breach: Callable[[Module], set[str]]) -> dict[str, set[str]]:
+    """Return what breaks a rule, by the file in which it does."""
+    found = {str(module.path.relative_to(PACKAGE)): breach(module) for module in MODULES}
+    return {path: names for path, names in found.items() if names}
+
+
+def test_a_file_belongs_to_a_family() -> None:
     """What stands directly under tailwave, or under a wing, has its line in the table."""
-    assert module.family in BY_NAME
+    assert {module.family for module in MODULES} - BY_NAME.keys() == set()
 
 
-@each_module
-def test_a_family_imports_what_the_design_allows(module: Module) -> None:
+def test_a_family_imports_what_the_design_allows() -> None:
     """A file imports of its wing, and of what is below, only what its family's line names."""
-    allowed = BY_NAME[module.family].imports
-    if allowed is None:
-        return
-    near = {name for name in ours(module) if door_of(name, module.wing) is None}
-    assert {name for name in near if not within(name, (module.family, *allowed))} == set()
+
+    def breach(module: Module) -> set[str]:
+        allowed = BY_NAME[module.family].imports
+        if allowed is None:
+            return set()
+        near = {name for name in ours(module) if door_of(name, module.wing) is None}
+        return {name for name in near if not within(name, (module.family, *allowed))}
+
+    assert breaches(breach) == {}
 
 
-@each_module
-def test_a_wing_sees_another_through_its_door(module: Module) -> None:
+def test_a_wing_sees_another_through_its_door() -> None:
     """What a wing imports of another is a name in a door's ``__init__``, and that wing is below."""
-    if module.wing not in WINGS:
-        return
-    doors = {name: door_of(name, module.wing) for name in ours(module)}
-    through = {name: door for name, door in doors.items() if door is not None}
-    assert {name for name, door in through.items() if name.rpartition(".")[0] != door} == set()
-    assert set(through.values()) <= set(DOORS[module.wing])
+
+    def breach(module: Module) -> set[str]:
+        if module.wing not in WINGS:
+            return set()
+        doors = {name: door_of(name, module.wing) for name in ours(module)}
+        allowed = (None, *DOORS[module.wing])
+        return {
+            name
+            for name, door in doors.items()
+            if door not in allowed or door not in (None, name.rpartition(".")[0])
+        }
+
+    assert breaches(breach) == {}
 
 
 def ours(module: Module) -> set[str]:
@@ -250,18 +257,21 @@ def door_of(name: str, wing: str) -> str | None:
     return max(doors, key=len, default=home)
 
 
-@each_module
-def test_members_do_not_import_each_other(module: Module) -> None:
+def test_members_do_not_import_each_other() -> None:
     """In a family that keeps a list, a file imports of it only support, or parts of itself."""
-    family = BY_NAME[module.family]
-    if not family.registry or module.member in ("", family.engine):
-        return
-    siblings = {name for name in module.imports if within(name, (f"tailwave.{family.name}",))}
-    allowed = tuple(f"tailwave.{family.name}.{part}" for part in (module.member, *family.support))
-    assert {name for name in siblings if not within(name, allowed)} == set()
+
+    def breach(module: Module) -> set[str]:
+        family = BY_NAME[module.family]
+        if not family.registry or module.member in ("", family.engine):
+            return set()
+        allowed = tuple(f"{family.name}.{part}" for part in (module.member, *family.support))
+        siblings = {name for name in ours(module) if within(name, (family.name,))}
+        return {name for name in siblings if not within(name, allowed)}
+
+    assert breaches(breach) == {}
 
 
-@each_listed_family
+@pytest.mark.parametrize("family", LISTED, ids=[family.name for family in LISTED])
 def test_every_file_has_its_part_in_the_family(family: Family) -> None:
     """A file is support, the engine or in the family's list: else nobody would ever run it."""
     members = {m.member for m in MODULES if m.family == family.name and m.member}
@@ -293,14 +303,17 @@ def registry_value(tree: ast.Module, name: str) -> ast.expr:
     raise AssertionError(f"the family keeps no list {name}")
 
 
-@each_module
-def test_only_declared_packages_are_imported(module: Module) -> None:
+def test_only_declared_packages_are_imported() -> None:
     """Nothing needs a package that installing tailwave does not bring, be it imported late."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     declared = {requirement.partition(">=")[0] for requirement in project["dependencies"]}
-    extras = set(EXTRAS.get(f"{module.family}.{module.member}", ()))
-    roots = {name.partition(".")[0] for name in module.imports}
-    assert roots - set(sys.stdlib_module_names) - declared - extras - {"tailwave"} == set()
+    known = {*sys.stdlib_module_names, *declared, "tailwave"}
+
+    def breach(module: Module) -> set[str]:
+        extras = EXTRAS.get(f"{module.family}.{module.member}", ())
+        return {name.partition(".")[0] for name in module.imports} - known - {*extras}
+
+    assert breaches(breach) == {}
 
 
 # Packages that only an extra brings, by the one place that may import them, late.

@@ -260,6 +260,30 @@ if len(runs.read_text()) >= int((here / "sleeps").read_text()):
 _PATIENCE_S = 60.0
 
 
+def begun(
+    folder: Path, *arguments: str, ignored: tuple[signal.Signals, ...] = ()
+) -> subprocess.Popen[str]:
+    """Start ``tailwave try``, which ignores these signals and no others.
+
+    A program inherits what its parent ignores, and tests that run in the background or under nohup
+    ignore interrupts or hang-ups themselves.
+    """
+
+    def as_in_a_terminal() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.cli.company", "try", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(folder / "temporary")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=as_in_a_terminal,  # noqa: PLW1509 - there is one thread
+    )
+
+
 class Going:
     """A trial of the sleeper that was brought to a run in which it sleeps."""
 
@@ -269,19 +293,8 @@ class Going:
         script.write_text(SLEEPER)
         (folder / "sleeps").write_text(str(sleeps))
         self.temporary = folder / "temporary"
-        self.process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "tests.cli.company",
-                *("try", "--cure=env:SETTING=fast", r"--metric=step: (\d)", str(script)),
-            ],
-            cwd=ROOT,
-            env={**os.environ, "TMPDIR": str(self.temporary)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        options = ("--cure=env:SETTING=fast", r"--metric=step: (\d)")
+        self.process = begun(folder, *options, str(script))
         up = folder / f"up-{sleeps}"
         try:
             wait_for(
@@ -315,15 +328,28 @@ def wait_for(condition: Callable[[], bool]) -> bool:
     return True
 
 
-@pytest.fixture(params=[1, 2, 4, 9], ids=["first", "as-it-is", "cure", "later"])
+# The run in which a trial is ended: the first, an unchanged one, one under a cure, a later round's.
+FIRST, AS_IT_IS, UNDER_A_CURE, LATER = 1, 2, 4, 9
+
+
+def at(run: int, *more: object) -> object:
+    """Name the moment in a test; each but one is left to the slow tests."""
+    marks = () if run == UNDER_A_CURE else pytest.mark.slow
+    return pytest.param(run, *more, marks=marks)
+
+
+@pytest.fixture
 def going(request: pytest.FixtureRequest, tmp_path: Path, machine: Path) -> Iterator[Going]:
-    """Return a trial in its first run, in an unchanged one, under a cure, in a later round."""
+    """Return a trial in the run whose number is given."""
     del machine
     trial = Going(tmp_path, request.param)
     yield trial
     trial.end()
 
 
+@pytest.mark.parametrize(
+    "going", [at(FIRST), at(AS_IT_IS), at(UNDER_A_CURE), at(LATER)], indirect=True
+)
 def test_a_killed_trial_leaves_nothing_running(going: Going) -> None:
     """Neither the program nor what it started outlives a tailwave that could not clean up."""
     going.process.kill()
@@ -331,7 +357,18 @@ def test_a_killed_trial_leaves_nothing_running(going: Going) -> None:
     assert going.nothing_left()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("going", "number"),
+    [
+        at(UNDER_A_CURE, signal.SIGINT),
+        at(UNDER_A_CURE, signal.SIGTERM),
+        at(UNDER_A_CURE, signal.SIGHUP),
+        at(FIRST, signal.SIGINT),
+        at(AS_IT_IS, signal.SIGINT),
+        at(LATER, signal.SIGINT),
+    ],
+    indirect=["going"],
+)
 def test_an_interrupted_trial_says_what_it_learnt(going: Going, number: signal.Signals) -> None:
     """It ends the program, leaves no file, prints its report, and exits as a shell expects."""
     going.process.send_signal(number)
@@ -347,12 +384,12 @@ def test_the_next_trial_removes_what_a_killed_one_left(
     tmp_path: Path, machine: Path, script: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Its folder has nobody who holds its lock; that of a trial that lives stays."""
-    dead, alive = Going(tmp_path, 1), None
+    dead, alive = Going(tmp_path, FIRST), None
     dead.end()
     assert len(list(machine.iterdir())) == 1
     (tmp_path / "runs").unlink()
     (tmp_path / "up-1").unlink()
-    alive = Going(tmp_path, 1)
+    alive = Going(tmp_path, FIRST)
     assert len(list(machine.iterdir())) == 1
     tried(capsys, script)
     assert len(list(machine.iterdir())) == 1
@@ -361,29 +398,23 @@ def test_the_next_trial_removes_what_a_killed_one_left(
     assert list(machine.iterdir()) == []
 
 
-# Told to end, it goes on for as long as it is let; each of its runs leaves a mark when it is up.
-STUBBORN = """
+# Says that it is up, and when it is told to end; ends only once that is allowed.
+RELUCTANT = """
 import signal, time
 from pathlib import Path
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-Path(__file__).with_name("up").touch()
-time.sleep(600)
+here = Path(__file__).parent
+signal.signal(signal.SIGTERM, lambda *_: (here / "asked").touch())
+(here / "up").touch()
+while not (here / "allowed").exists():
+    time.sleep(0.02)
 """
 
 
-def stubborn(folder: Path, before: Callable[[], object] | None = None) -> subprocess.Popen[str]:
-    """Start a trial of a program that does not listen, and wait until it is up."""
-    script = folder / "stubborn.py"
-    script.write_text(STUBBORN)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.cli.company", "try", str(script)],
-        cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(folder / "temporary")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=before,  # noqa: PLW1509 - there is one thread
-    )
+def reluctant(folder: Path, *ignored: signal.Signals) -> subprocess.Popen[str]:
+    """Start a trial of a program that takes its time to end, and wait until it is up."""
+    script = folder / "reluctant.py"
+    script.write_text(RELUCTANT)
+    process = begun(folder, str(script), ignored=ignored)
     wait_for(lambda: process.poll() is not None or (folder / "up").exists())
     return process
 
@@ -392,10 +423,12 @@ def test_more_signals_than_one_do_not_keep_a_trial_from_cleaning_up(
     tmp_path: Path, machine: Path
 ) -> None:
     """Whoever presses Ctrl-C again finds the program ended and the folder gone all the same."""
-    process = stubborn(tmp_path)
-    for number in (signal.SIGINT, signal.SIGINT, signal.SIGTERM):
-        process.send_signal(number)
-        time.sleep(0.2)
+    process = reluctant(tmp_path)
+    process.send_signal(signal.SIGINT)
+    wait_for((tmp_path / "asked").exists)
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    (tmp_path / "allowed").touch()
     out, err = process.communicate(timeout=_PATIENCE_S)
     assert process.returncode == 128 + signal.SIGINT
     assert out.startswith("The trial ended early, so nothing is proven. It was interrupted.\n")
@@ -406,9 +439,9 @@ def test_more_signals_than_one_do_not_keep_a_trial_from_cleaning_up(
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path, machine: Path) -> None:
     """A trial under nohup outlives its terminal."""
     del machine
-    process = stubborn(tmp_path, lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    process = reluctant(tmp_path, signal.SIGHUP)
     process.send_signal(signal.SIGHUP)
-    time.sleep(0.2)
     process.send_signal(signal.SIGTERM)
+    (tmp_path / "allowed").touch()
     process.communicate(timeout=_PATIENCE_S)
     assert process.returncode == 128 + signal.SIGTERM
