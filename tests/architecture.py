@@ -131,6 +131,7 @@ FAMILIES = (
         imports=("cures.catalogue", "stats", "figures", "model", "errors", "__version__"),
     ),
     Family("reports", imports=("model", "errors", "figures", "__version__")),
+    Family("explanations", imports=("reports.page", "errors")),
     Family(
         "cli",
         imports=None,

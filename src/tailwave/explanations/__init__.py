@@ -1,0 +1,13 @@
+"""What a word means, what of it is real, and the command to run.
+
+tailwave's own members explain themselves by their docstrings (``members``, ``cures``); words,
+environment variables and XIDs stand in files beside this one (``glossary``).
+"""
+
+from __future__ import annotations
+
+from tailwave.explanations.entry import Entry, Kind, Section
+from tailwave.explanations.explanation import Explanation, explain
+from tailwave.explanations.lookup import find, suggest
+
+__all__ = ["Entry", "Explanation", "Kind", "Section", "explain", "find", "suggest"]
