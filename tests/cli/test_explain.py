@@ -8,7 +8,7 @@ import pytest
 
 from tailwave.cli import run
 from tailwave.errors import USAGE
-from tailwave.explanations.lookup import entries
+from tailwave.explanations.lookup import meanings
 from tailwave.profiles.rules import KERNEL_RULES
 from tailwave.recordings.causes import RULES
 
@@ -76,25 +76,27 @@ def test_an_unknown_word_is_a_usage_error(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_explanation_as_a_document(capsys: pytest.CaptureFixture[str]) -> None:
-    """With --json every entry is there with its sections."""
+    """With --json every meaning is there with its sections."""
     assert run(["explain", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert list(document) == ["schema", "word", "entries", "note"]
+    assert list(document) == ["schema", "word", "meanings", "note"]
     assert document["schema"] == 2
-    assert [entry["name"] for entry in document["entries"]] == [entry.name for entry in entries()]
+    assert [meaning["name"] for meaning in document["meanings"]] == [
+        meaning.name for meaning in meanings()
+    ]
 
 
 def test_one_word_as_a_document(capsys: pytest.CaptureFixture[str]) -> None:
-    """The fields of an entry, as a program reads them."""
+    """The fields of an meaning, as a program reads them."""
     assert run(["explain", "--json", "XID 172"]) == 0
-    (entry,) = json.loads(capsys.readouterr().out)["entries"]
-    sections = entry.pop("sections")
+    (meaning,) = json.loads(capsys.readouterr().out)["meanings"]
+    sections = meaning.pop("sections")
     assert sections[0] == {
         "heading": "Whose fault it usually is",
         "text": ["Hardware."],
         "code": False,
     }
-    assert entry == {
+    assert meaning == {
         "kind": "XID",
         "name": "XID 172",
         "claim": "Says of an XID 48 that the error was in SRAM: caches, registers, shared memory.",

@@ -8,9 +8,9 @@ from itertools import chain
 
 import pytest
 
-from tailwave.explanations.entry import Entry, Kind
 from tailwave.explanations.glossary import XID_CATALOGUE, glossary
-from tailwave.explanations.lookup import entries
+from tailwave.explanations.lookup import meanings
+from tailwave.model import Meaning, MeaningKind
 from tailwave.profiles.counters.meant import MEANT
 from tailwave.profiles.rules import KERNEL_RULES
 
@@ -32,19 +32,19 @@ def test_a_name_stands_for_one_word() -> None:
 
 def test_an_alias_is_nobody_elses_name() -> None:
     """What something is called by itself is not another word's alias, or it would hide that."""
-    own = {spelled(entry.name): entry.kind for entry in entries()}
+    own = {spelled(meaning.name): meaning.kind for meaning in meanings()}
     aliases = [(word.name, alias) for word in WORDS for alias in word.aliases]
     assert [(name, alias) for name, alias in aliases if spelled(alias) in own] == []
 
 
 @each_word
-def test_a_word_says_what_it_is_worth(word: Entry) -> None:
+def test_a_word_says_what_it_is_worth(word: Meaning) -> None:
     """A word tells what is real or what is not, an XID whose fault it is and what to do."""
     headings = [section.heading for section in word.sections]
-    if word.kind is Kind.XID:
+    if word.kind is MeaningKind.XID:
         assert headings == ["Whose fault it usually is", "What to do next"]
         assert word.source == XID_CATALOGUE
-    elif word.kind is Kind.WORD:
+    elif word.kind is MeaningKind.WORD:
         assert headings in (
             ["What is real"],
             ["What is not"],
@@ -54,7 +54,7 @@ def test_a_word_says_what_it_is_worth(word: Entry) -> None:
 
 
 @each_word
-def test_counters_that_it_names_are_known(word: Entry) -> None:
+def test_counters_that_it_names_are_known(word: Meaning) -> None:
     """A counter is one that a rule or the catalogue of real names has, or is said to be none."""
     told = " ".join(text for section in word.sections for text in section.text)
     asked = {metric.partition(".")[0] for rule in KERNEL_RULES for metric in rule.METRICS}
@@ -69,5 +69,7 @@ def test_counters_that_it_names_are_known(word: Entry) -> None:
 
 def test_xids_are_in_order() -> None:
     """Each has its number, once, ascending."""
-    numbers = [int(word.name.removeprefix("XID ")) for word in WORDS if word.kind is Kind.XID]
+    numbers = [
+        int(word.name.removeprefix("XID ")) for word in WORDS if word.kind is MeaningKind.XID
+    ]
     assert numbers == sorted(set(numbers))

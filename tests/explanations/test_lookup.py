@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tailwave.explanations.entry import Kind
-from tailwave.explanations.lookup import entries, find, nearest, suggest, xid_number
+from tailwave.explanations.lookup import find, meanings, nearest, suggest, xid_number
 from tailwave.gpu.probes import PROBES
+from tailwave.model import MeaningKind
 from tailwave.profiles.rules import KERNEL_RULES
 
-# From the article and the web: the word, and the entries that answer it.
+# From the article and the web: the word, and the meanings that answer it.
 WORDS = {
     "WSP": ["warp scheduling stress"],
     "wsp test": ["warp scheduling stress"],
@@ -94,20 +94,20 @@ NEAR = {
 @pytest.mark.parametrize("word", WORDS, ids=lambda word: ascii(word[:40]))
 def test_a_word_is_found_as_it_is_typed(word: str) -> None:
     """Case, spaces, hyphens, underscores, dots and a setting's value make no difference."""
-    assert [entry.name for entry in find(word)] == WORDS[word]
+    assert [meaning.name for meaning in find(word)] == WORDS[word]
 
 
 @pytest.mark.parametrize("word", NEAR, ids=ascii)
 def test_a_word_that_is_not_found_has_a_nearest(word: str) -> None:
     """It is the longest name in the text, one spelled like it, or the only one with its parts."""
-    assert [entry.name for entry in nearest(word)] == NEAR[word]
+    assert [meaning.name for meaning in nearest(word)] == NEAR[word]
 
 
 def test_every_name_is_found() -> None:
     """All that is listed can be asked for by its name, alone and with its kind."""
-    missing = [entry for entry in entries() if entry not in find(entry.name)]
+    missing = [meaning for meaning in meanings() if meaning not in find(meaning.name)]
     assert missing == []
-    ambiguous = [e for e in entries() if find(f"{e.kind.value} {e.name}") != (e,)]
+    ambiguous = [e for e in meanings() if find(f"{e.kind.value} {e.name}") != (e,)]
     assert ambiguous == []
 
 
@@ -166,5 +166,5 @@ def test_an_xid_is_read_from_a_line_of_the_log(text: str, number: int | None) ->
 
 
 def test_kinds_are_all_used() -> None:
-    """Each kind has entries."""
-    assert {entry.kind for entry in entries()} == set(Kind)
+    """Each kind has meanings."""
+    assert {meaning.kind for meaning in meanings()} == set(MeaningKind)

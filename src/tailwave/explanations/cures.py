@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from tailwave.cures.catalogue import CURES
 from tailwave.cures.catalogue.choose import ADVICE
-from tailwave.explanations.entry import CODE, Entry, Kind, Section, from_docstring
+from tailwave.explanations.docstrings import CODE, from_docstring
+from tailwave.model import Meaning, MeaningKind, Section
 from tailwave.profiles.rules import KERNEL_RULES
 from tailwave.recordings.causes import RULES
 from tailwave.recordings.replay.whatif import WHATIFS
@@ -22,7 +23,7 @@ _UNTRIED = Section("", ("No trial applies it: it is a change of the program's so
 _SHOWN = ("What it does", "What it needs", CODE)
 
 
-def cures() -> Iterator[Entry]:
+def cures() -> Iterator[Meaning]:
     """Yield every cure that is applied, advised or named by a finding."""
     tried = {cure.NAME: cure for cure in CURES}
     cured = _findings_by_cure()
@@ -34,8 +35,8 @@ def cures() -> Iterator[Entry]:
         else:
             claim = ADVICE.get(name) or cured[name][0][1]
             sections = (_UNTRIED,)
-        yield Entry(
-            Kind.CURE,
+        yield Meaning(
+            MeaningKind.CURE,
             name,
             claim,
             aliases=tuple(w.name for w in WHATIFS if w.cures[:1] == (name,)),

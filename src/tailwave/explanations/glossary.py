@@ -13,9 +13,13 @@ from typing import Final
 
 import msgspec
 
-from tailwave.explanations.entry import Entry, Kind, Section
+from tailwave.model import Meaning, MeaningKind, Section
 
-_FILES = {Kind.VARIABLE: "variables.toml", Kind.XID: "xids.toml", Kind.WORD: "words.toml"}
+_FILES = {
+    MeaningKind.VARIABLE: "variables.toml",
+    MeaningKind.XID: "xids.toml",
+    MeaningKind.WORD: "words.toml",
+}
 XID_CATALOGUE: Final = "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html"
 
 
@@ -24,7 +28,7 @@ class Word(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``claim`` is the answer in a sentence. ``real`` and ``unreal`` tell what of the word holds and
     what does not; ``fault`` whose fault an XID usually is, and ``then`` what to do next. ``source``
-    is the address that it rests on, and the other fields are those of an Entry.
+    is the address that it rests on, and the other fields are those of an Meaning.
     """
 
     claim: str
@@ -39,8 +43,8 @@ class Word(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str = ""
 
 
-def glossary() -> Iterator[Entry]:
-    """Yield the entries of all files."""
+def glossary() -> Iterator[Meaning]:
+    """Yield the meanings of all files."""
     for kind, file in _FILES.items():
         text = (files("tailwave.explanations") / file).read_text("utf-8")
         for name, word in msgspec.convert(tomllib.loads(text), dict[str, Word]).items():
@@ -50,7 +54,7 @@ def glossary() -> Iterator[Entry]:
                 "Whose fault it usually is": word.fault,
                 "What to do next": word.then,
             }
-            yield Entry(
+            yield Meaning(
                 kind,
                 name,
                 word.claim,
@@ -59,5 +63,5 @@ def glossary() -> Iterator[Entry]:
                 sections=tuple(Section(head, (text,)) for head, text in told.items() if text),
                 commands=word.commands,
                 see=word.see,
-                source=XID_CATALOGUE if kind is Kind.XID else word.source,
+                source=XID_CATALOGUE if kind is MeaningKind.XID else word.source,
             )

@@ -14,9 +14,9 @@ import unicodedata
 from collections.abc import Collection
 
 from tailwave.explanations.cures import cures
-from tailwave.explanations.entry import Entry, Kind
 from tailwave.explanations.glossary import glossary
 from tailwave.explanations.members import counters, figures, findings, links, probes
+from tailwave.model import Meaning, MeaningKind
 
 # A driver's log has "NVRM: Xid (PCI:0000:10:1c): 79, ..."; people write "XID 79", "xid-79", "79".
 _XID = re.compile(r"\bxid\W*(?:\([^)]*\))?\W*(\d{1,4})\b|^\W*(\d{1,4})\W*$")
@@ -27,18 +27,18 @@ _MOST = 5
 
 
 @functools.cache
-def entries() -> tuple[Entry, ...]:
+def meanings() -> tuple[Meaning, ...]:
     """Return all that can be explained, kind by kind."""
     sources = (findings, cures, links, probes, figures, counters, glossary)
-    return tuple(entry for source in sources for entry in source())
+    return tuple(meaning for source in sources for meaning in source())
 
 
-def find(word: str) -> tuple[Entry, ...]:
+def find(word: str) -> tuple[Meaning, ...]:
     """Return what a word names, once for each kind that it is; () where nothing is called so."""
     return _index().get("".join(_parts(word)), ())
 
 
-def nearest(word: str) -> tuple[Entry, ...]:
+def nearest(word: str) -> tuple[Meaning, ...]:
     """Return what a word comes closest to; () where nothing does, or several things as close.
 
     That is the longest name that stands in it, else one that is spelled like it, else the only one
@@ -58,10 +58,10 @@ def suggest(word: str, among: Collection[str] | None = None) -> tuple[str, ...]:
     ``among`` only these names are returned.
     """
     meant = find(word) or nearest(word)
-    related = [name for entry in meant for name in entry.see]
-    alike = [entry for name in _alike(word) for entry in find(name)]
-    others = [entry.name for entry in (*alike, *_containing(word))]
-    names = dict.fromkeys((*(entry.name for entry in meant), *related, *others))
+    related = [name for meaning in meant for name in meaning.see]
+    alike = [meaning for name in _alike(word) for meaning in find(name)]
+    others = [meaning.name for meaning in (*alike, *_containing(word))]
+    names = dict.fromkeys((*(meaning.name for meaning in meant), *related, *others))
     return tuple(name for name in names if among is None or name in among)[:_MOST]
 
 
@@ -80,40 +80,40 @@ def _alike(word: str) -> list[str]:
     return difflib.get_close_matches(" ".join(_parts(word)), _names(), n=_MOST, cutoff=_ALIKE)
 
 
-def _containing(word: str) -> tuple[Entry, ...]:
+def _containing(word: str) -> tuple[Meaning, ...]:
     """Return what has all parts of a word in its name, shortest name first."""
     parts = set(_parts(word))
     names = sorted((n for n in _names() if parts and parts <= set(n.split())), key=len)
-    return tuple(dict.fromkeys(entry for name in names for entry in find(name)))
+    return tuple(dict.fromkeys(meaning for name in names for meaning in find(name)))
 
 
 @functools.cache
-def _index() -> dict[str, tuple[Entry, ...]]:
+def _index() -> dict[str, tuple[Meaning, ...]]:
     """Return what each name stands for, spaces left out: alone, and with its kind on either side.
 
     What is called so by itself comes before what has it as another name.
     """
-    index: dict[str, dict[Entry, None]] = {}
-    for entry in entries():
-        kind, name = entry.kind.value, entry.name
+    index: dict[str, dict[Meaning, None]] = {}
+    for meaning in meanings():
+        kind, name = meaning.kind.value, meaning.name
         for text in (name, f"{kind} {name}", f"{name} {kind}"):
-            index.setdefault("".join(_parts(text)), {})[entry] = None
-    for entry in entries():
-        for text in _other_names(entry):
-            index.setdefault("".join(_parts(text)), {})[entry] = None
+            index.setdefault("".join(_parts(text)), {})[meaning] = None
+    for meaning in meanings():
+        for text in _other_names(meaning):
+            index.setdefault("".join(_parts(text)), {})[meaning] = None
     return {key: tuple(found) for key, found in index.items()}
 
 
 @functools.cache
 def _names() -> tuple[str, ...]:
     """Return all names in parts; XIDs are left out, since the next number is another fault."""
-    named = [entry for entry in entries() if entry.kind is not Kind.XID]
-    texts = [text for entry in named for text in (entry.name, *_other_names(entry))]
+    named = [meaning for meaning in meanings() if meaning.kind is not MeaningKind.XID]
+    texts = [text for meaning in named for text in (meaning.name, *_other_names(meaning))]
     return tuple(dict.fromkeys(" ".join(_parts(text)) for text in texts))
 
 
-def _other_names(entry: Entry) -> tuple[str, ...]:
-    return (*entry.aliases, entry.chinese) if entry.chinese else entry.aliases
+def _other_names(meaning: Meaning) -> tuple[str, ...]:
+    return (*meaning.aliases, meaning.chinese) if meaning.chinese else meaning.aliases
 
 
 def _parts(text: str) -> list[str]:

@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from tailwave.explanations.cures import named_cures
-from tailwave.explanations.entry import Entry, Kind, Section, from_docstring
+from tailwave.explanations.docstrings import from_docstring
 from tailwave.gpu.headlines import HEADLINES, Better
 from tailwave.gpu.probes import PROBES
 from tailwave.gpu.verdicts import VERDICTS
+from tailwave.model import Meaning, MeaningKind, Section
 from tailwave.profiles.counters.meant import MEANT
 from tailwave.profiles.counters.names import base
 from tailwave.profiles.rules import KERNEL_RULES
@@ -27,7 +28,7 @@ _WAYS = {
 }
 
 
-def findings() -> Iterator[Entry]:
+def findings() -> Iterator[Meaning]:
     """Yield the causes of recordings, then those of kernels.
 
     What both show is explained once, by the recording's rule.
@@ -38,8 +39,8 @@ def findings() -> Iterator[Entry]:
         claim, sections = from_docstring(docstrings[code])
         question = (questions[code],) if code in questions else ()
         metrics = (f"tailwave metrics {code}",) if question else ()
-        yield Entry(
-            Kind.FINDING,
+        yield Meaning(
+            MeaningKind.FINDING,
             code,
             claim,
             aliases=question,
@@ -49,32 +50,32 @@ def findings() -> Iterator[Entry]:
         )
 
 
-def links() -> Iterator[Entry]:
+def links() -> Iterator[Meaning]:
     """Yield the links of the scheduling chain, as verdicts judge them."""
     for verdict in VERDICTS:
         claim, sections = from_docstring(verdict.__doc__)
         probes = verdict.PROBES
         commands = (f"tailwave check {' '.join(f'--only {probe}' for probe in probes)}",)
-        yield Entry(
-            Kind.LINK, verdict.LINK, claim, sections=sections, commands=commands, see=probes
+        yield Meaning(
+            MeaningKind.LINK, verdict.LINK, claim, sections=sections, commands=commands, see=probes
         )
 
 
-def probes() -> Iterator[Entry]:
+def probes() -> Iterator[Meaning]:
     """Yield the probes, each with the question that it asks."""
     for name, (claim, sections) in _probe_docs().items():
         commands = (f"tailwave check --only {name}",)
-        yield Entry(Kind.PROBE, name, claim, sections=sections, commands=commands)
+        yield Meaning(MeaningKind.PROBE, name, claim, sections=sections, commands=commands)
 
 
-def figures() -> Iterator[Entry]:
+def figures() -> Iterator[Meaning]:
     """Yield what the probes measure; a headline figure also says what it decides."""
     docs = _probe_docs()
     for probe in PROBES:
         claim, sections = docs[probe.name]
         for name in dict.fromkeys(name for part in probe.parts for name in part.names):
-            yield Entry(
-                Kind.FIGURE,
+            yield Meaning(
+                MeaningKind.FIGURE,
                 name,
                 _decides(name) if name in HEADLINES else claim,
                 sections=tuple(_told(name, sections)),
@@ -98,7 +99,7 @@ def _told(name: str, sections: tuple[Section, ...]) -> Iterator[Section]:
                 yield Section("", (item.removeprefix("- "),))
 
 
-def counters() -> Iterator[Entry]:
+def counters() -> Iterator[Meaning]:
     """Yield the counters that answer questions, and the names that no chip has."""
     asking: dict[str, list[ModuleType]] = {}
     for rule in KERNEL_RULES:
@@ -106,8 +107,8 @@ def counters() -> Iterator[Entry]:
             asking.setdefault(base(metric), []).append(rule)
     for name, rules in asking.items():
         questions = "; ".join(dict.fromkeys(rule.QUESTION.rstrip("?") for rule in rules))
-        yield Entry(
-            Kind.COUNTER,
+        yield Meaning(
+            MeaningKind.COUNTER,
             name,
             f"a counter that helps to answer: {questions}?",
             commands=(f"tailwave metrics {name}",),
@@ -115,8 +116,8 @@ def counters() -> Iterator[Entry]:
         )
     for name, (says, instead) in MEANT.items():
         recorded = Section("To record instead", instead, code=True)
-        yield Entry(
-            Kind.COUNTER,
+        yield Meaning(
+            MeaningKind.COUNTER,
             name,
             f"exists on no chip: {says}.",
             sections=(recorded,),

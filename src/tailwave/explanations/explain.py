@@ -1,43 +1,13 @@
-"""The answer to a word: all that it means, as a text or as a document."""
+"""Answers a word with all that it means."""
 
 from __future__ import annotations
 
-import io
-import shutil
-
-import msgspec
-from rich.console import Console
-
 from tailwave.errors import UsageError
-from tailwave.explanations.entry import Entry
 from tailwave.explanations.glossary import XID_CATALOGUE
-from tailwave.explanations.lookup import entries, find, nearest, suggest, xid_number
-from tailwave.explanations.rendering import render
+from tailwave.explanations.lookup import find, meanings, nearest, suggest, xid_number
+from tailwave.model import Explanation
 
-SCHEMA = 2
 _SHOWN = 60  # characters of a word that nobody knows
-
-
-class Explanation(msgspec.Struct, frozen=True):
-    """All that a word means; of no word, everything that can be explained.
-
-    ``note`` tells where the word was not found as it is written.
-    """
-
-    word: str
-    entries: tuple[Entry, ...]
-    note: str = ""
-
-    def __str__(self) -> str:
-        """Return the text that ``tailwave explain`` prints, as wide as the terminal."""
-        text = io.StringIO()
-        render(self, Console(file=text, width=shutil.get_terminal_size().columns))
-        return text.getvalue().rstrip("\n")
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the document of ``tailwave explain --json`` (schema 2)."""
-        builtins: dict[str, object] = msgspec.to_builtins(self)
-        return {"schema": SCHEMA, **builtins}
 
 
 def explain(word: str = "") -> Explanation:
@@ -47,7 +17,7 @@ def explain(word: str = "") -> Explanation:
     for a word that means nothing here.
     """
     if not word.strip():
-        return Explanation("", entries())
+        return Explanation("", meanings())
     if found := find(word):
         return Explanation(word, found)
     if found := nearest(word):

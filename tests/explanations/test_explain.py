@@ -7,9 +7,10 @@ import pytest
 from rich.cells import cell_len
 
 from tailwave.errors import UsageError
-from tailwave.explanations import Explanation, explain
+from tailwave.explanations import explain
 from tailwave.explanations.glossary import XID_CATALOGUE
-from tailwave.explanations.lookup import entries
+from tailwave.explanations.lookup import meanings
+from tailwave.model import Explanation
 
 ANSWER = """\
 arbiter (仲裁器): No unit of that name is documented, and no counter of
@@ -89,9 +90,9 @@ def test_a_near_miss_is_answered_and_says_so() -> None:
 def test_of_no_word_everything_is_listed(word: str) -> None:
     """Every name of the kinds that people ask for is there."""
     answer = explain(word)
-    assert answer.entries == entries()
+    assert answer.meanings == meanings()
     listed = " ".join(str(answer).split())
-    assert [e.name for e in entries() if e.kind.value == "cure" and e.name not in listed] == []
+    assert [e.name for e in meanings() if e.kind.value == "cure" and e.name not in listed] == []
 
 
 @pytest.mark.parametrize(
@@ -131,8 +132,8 @@ def test_a_document_holds_everything() -> None:
 
 @pytest.mark.parametrize("columns", [50, 80, 120])
 def test_nothing_overflows(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every entry, and the list of all, keeps to the terminal."""
+    """Every meaning, and the list of all, keeps to the terminal."""
     monkeypatch.setenv("COLUMNS", str(columns))
-    texts = [str(Explanation(entry.name, (entry,))) for entry in entries()]
+    texts = [str(Explanation(meaning.name, (meaning,))) for meaning in meanings()]
     lines = "\n".join([*texts, str(explain())]).splitlines()
     assert [line for line in lines if cell_len(line) > columns] == []
