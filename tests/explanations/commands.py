@@ -17,6 +17,8 @@ def refusal(line: str) -> str:
         return f"{line}: no such command"
     try:
         command.make_context(name, arguments)
+    except click.exceptions.Exit:  # --list and its like have printed, and that is all they do
+        return ""
     except click.ClickException as error:
         return f"{line}: {error.format_message()}"
     return ""

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from tailwave.explanations.cures import named_cures
 from tailwave.explanations.docstrings import from_docstring
-from tailwave.gpu.headlines import HEADLINES, Better
+from tailwave.gpu.headlines import HEADLINES
 from tailwave.gpu.probes import PROBES
 from tailwave.gpu.verdicts import VERDICTS
 from tailwave.model import Meaning, MeaningKind, Section
@@ -22,9 +22,9 @@ from tailwave.profiles.rules import KERNEL_RULES
 from tailwave.recordings.causes import RULES
 
 _WAYS = {
-    Better.LESS: "Less is better.",
-    Better.MORE: "More is better.",
-    Better.NEITHER: "No value of it is a fault.",
+    "less": "Less is better.",
+    "more": "More is better.",
+    "neither": "No value of it is a fault.",
 }
 
 
@@ -86,7 +86,7 @@ def figures() -> Iterator[Meaning]:
 
 def _decides(name: str) -> str:
     words = HEADLINES[name]
-    return f"{words.phrase}. {_WAYS[words.better]} It decides {words.decides}."
+    return f"{words.phrase}. {_WAYS[words.better.value]} It decides {words.decides}."
 
 
 def _told(name: str, sections: tuple[Section, ...]) -> Iterator[Section]:
