@@ -8,6 +8,7 @@ import pytest
 
 from tailwave.cli import run
 from tailwave.errors import USAGE
+from tailwave.explanations.lookup import meanings
 from tailwave.profiles.rules import KERNEL_RULES
 from tailwave.recordings.causes import RULES
 
@@ -21,31 +22,87 @@ def test_a_finding_is_explained(code: str, capsys: pytest.CaptureFixture[str]) -
     out = capsys.readouterr().out
     assert out.startswith(f"{code}: ")
     headings = [line for line in out.splitlines() if line.endswith(":") and line[0] != " "]
-    assert headings == ["What it means:", "How it is found:", "What cures it:", "What fools it:"]
+    assert headings[:4] == [
+        "What it means:",
+        "How it is found:",
+        "What cures it:",
+        "What fools it:",
+    ]
 
 
-def test_without_a_code_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Each code has a line of its own, in the order of the rules."""
+def test_every_cure_that_a_report_names_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    """Right after "Try cuda-graph", `explain cuda-graph` answers."""
+    for name in ("cuda-graph", "compile", "prefetch", "remove-sync", "pad-shared", "swizzle"):
+        assert run(["explain", name]) == 0
+        assert capsys.readouterr().out.startswith(f"{name}: ")
+
+
+def test_without_a_word_all_kinds_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each kind begins a line, and the codes of all findings are there."""
     assert run(["explain"]) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == CODES
+    out = capsys.readouterr().out
+    begun = [line.split()[0] for line in out.splitlines() if line and line[0] != " "]
+    assert begun == [
+        *("findings", "cures", "links", "probes", "figures", "counters"),
+        *("variables", "XIDs", "words", "To"),
+    ]
+    assert [code for code in CODES if code not in out] == []
 
 
-def test_an_unknown_code_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    """A code that nobody has is refused with those that there are."""
+@pytest.mark.parametrize("words", [["XID 79"], ["XID", "79"], ["xid79"], ["79"]])
+def test_an_xid_needs_no_quotes(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Several words are one question."""
+    assert run(["explain", *words]) == 0
+    assert capsys.readouterr().out.startswith("XID 79 (GPU掉线): The GPU has fallen off the bus")
+
+
+def test_an_option_of_another_command_can_be_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What begins with hyphens is a word like any other."""
+    assert run(["explain", "--cuda-graph"]) == 0
+    assert capsys.readouterr().out.startswith("cuda-graph: ")
+
+
+def test_an_unknown_word_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """A word that means nothing is refused with what can be asked."""
     assert run(["explain", "gremlins"]) == USAGE
     out, err = capsys.readouterr()
     assert out == ""
-    assert "'gremlins'" in err
-    assert [code for code in CODES if code not in err] == []
+    assert err == (
+        "tailwave: nothing is called 'gremlins' here. `tailwave explain` lists all that can be "
+        "asked.\n"
+    )
 
 
 def test_the_explanation_as_a_document(capsys: pytest.CaptureFixture[str]) -> None:
-    """With --json every finding's explanation is cut at its headings."""
+    """With --json every meaning is there with its sections."""
     assert run(["explain", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == 1
-    assert [finding["code"] for finding in document["findings"]] == CODES
-    sections = ["code", "claim", "what_it_means", "how_it_is_found", "what_cures_it"]
-    assert [list(finding) for finding in document["findings"]] == [
-        [*sections, "what_fools_it"] for _ in CODES
+    assert list(document) == ["schema", "word", "meanings", "note"]
+    assert document["schema"] == 2
+    assert [meaning["name"] for meaning in document["meanings"]] == [
+        meaning.name for meaning in meanings()
     ]
+
+
+def test_one_word_as_a_document(capsys: pytest.CaptureFixture[str]) -> None:
+    """The fields of an meaning, as a program reads them."""
+    assert run(["explain", "--json", "XID 172"]) == 0
+    (meaning,) = json.loads(capsys.readouterr().out)["meanings"]
+    sections = meaning.pop("sections")
+    assert sections[0] == {
+        "heading": "Whose fault it usually is",
+        "text": ["Hardware."],
+        "code": False,
+    }
+    assert meaning == {
+        "kind": "XID",
+        "name": "XID 172",
+        "claim": "Says of an XID 48 that the error was in SRAM: caches, registers, shared memory.",
+        "chinese": "",
+        "aliases": [],
+        "commands": [],
+        "see": ["XID 48"],
+        "source": "https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html",
+    }

@@ -32,7 +32,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "tailwave.cli.metrics",
         "Say which counters answer a question, as an ncu command line.",
     ),
-    "explain": ("tailwave.cli.explain", "Explain a finding: its meaning, cause and cure."),
+    "explain": (
+        "tailwave.cli.explain",
+        "Explain a finding, a cure, an XID, or a word from elsewhere.",
+    ),
 }
 _INTERRUPTED = 130
 

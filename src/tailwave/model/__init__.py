@@ -8,6 +8,7 @@ never a silent 0. Nothing here imports another family of tailwave.
 from tailwave.model.arrays import Bytes, Flags, Floats, Ints, Shape, SmallInts
 from tailwave.model.comparison import Comparison, Difference
 from tailwave.model.diagnosis import Diagnosis, Share, Source, StepsSummary
+from tailwave.model.explanation import Explanation, Meaning, MeaningKind, Section
 from tailwave.model.finding import Evidence, Finding, Severity
 from tailwave.model.kernels import (
     Counter,
@@ -66,6 +67,7 @@ __all__ = [
     "Difference",
     "Effect",
     "Evidence",
+    "Explanation",
     "FigureKey",
     "Finding",
     "Flags",
@@ -81,6 +83,8 @@ __all__ = [
     "KernelFinding",
     "KernelProfile",
     "KernelProfiles",
+    "Meaning",
+    "MeaningKind",
     "Measurement",
     "Outcome",
     "OutputMatch",
@@ -93,6 +97,7 @@ __all__ = [
     "Restored",
     "RuleKind",
     "RuleResult",
+    "Section",
     "Session",
     "Severity",
     "Shape",

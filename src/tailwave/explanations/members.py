@@ -1,0 +1,131 @@
+"""What tailwave's findings, links, probes, figures and counters say of themselves.
+
+All of it comes from the members of their families, most from their docstrings, so that a new member
+is explained as soon as it is there.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from types import ModuleType
+
+from tailwave.explanations.cures import named_cures
+from tailwave.explanations.docstrings import from_docstring
+from tailwave.gpu.headlines import HEADLINES
+from tailwave.gpu.probes import PROBES
+from tailwave.gpu.verdicts import VERDICTS
+from tailwave.model import Meaning, MeaningKind, Section
+from tailwave.profiles.counters.meant import MEANT
+from tailwave.profiles.counters.names import base
+from tailwave.profiles.rules import KERNEL_RULES
+from tailwave.recordings.causes import RULES
+
+_WAYS = {
+    "less": "Less is better.",
+    "more": "More is better.",
+    "neither": "No value of it is a fault.",
+}
+
+
+def findings() -> Iterator[Meaning]:
+    """Yield the causes of recordings, then those of kernels.
+
+    What both show is explained once, by the recording's rule.
+    """
+    questions = {rule.CODE: rule.QUESTION for rule in KERNEL_RULES}
+    docstrings = {rule.CODE: rule.__doc__ for rule in (*KERNEL_RULES, *RULES)}
+    for code in dict.fromkeys(rule.CODE for rule in (*RULES, *KERNEL_RULES)):
+        claim, sections = from_docstring(docstrings[code])
+        question = (questions[code],) if code in questions else ()
+        metrics = (f"tailwave metrics {code}",) if question else ()
+        yield Meaning(
+            MeaningKind.FINDING,
+            code,
+            claim,
+            aliases=question,
+            sections=sections,
+            commands=("tailwave diagnose FILE", *metrics),
+            see=tuple(named_cures(sections)),
+        )
+
+
+def links() -> Iterator[Meaning]:
+    """Yield the links of the scheduling chain, as verdicts judge them."""
+    for verdict in VERDICTS:
+        claim, sections = from_docstring(verdict.__doc__)
+        probes = verdict.PROBES
+        commands = (f"tailwave check {' '.join(f'--only {probe}' for probe in probes)}",)
+        yield Meaning(
+            MeaningKind.LINK, verdict.LINK, claim, sections=sections, commands=commands, see=probes
+        )
+
+
+def probes() -> Iterator[Meaning]:
+    """Yield the probes, each with the question that it asks."""
+    for name, (claim, sections) in _probe_docs().items():
+        commands = (f"tailwave check --only {name}",)
+        yield Meaning(MeaningKind.PROBE, name, claim, sections=sections, commands=commands)
+
+
+def figures() -> Iterator[Meaning]:
+    """Yield what the probes measure; a headline figure also says what it decides."""
+    docs = _probe_docs()
+    for probe in PROBES:
+        claim, sections = docs[probe.name]
+        for name in dict.fromkeys(name for part in probe.parts for name in part.names):
+            yield Meaning(
+                MeaningKind.FIGURE,
+                name,
+                _decides(name) if name in HEADLINES else claim,
+                sections=tuple(_told(name, sections)),
+                commands=(f"tailwave check --only {probe.name}",),
+                see=(probe.name,),
+            )
+
+
+def _decides(name: str) -> str:
+    words = HEADLINES[name]
+    return f"{words.phrase}. {_WAYS[words.better.value]} It decides {words.decides}."
+
+
+def _told(name: str, sections: tuple[Section, ...]) -> Iterator[Section]:
+    """Yield the items of a probe's docstring that name a figure, be it by its last part only."""
+    endings = {name, name[name.rfind("_") :], name[name.rfind(".") :]}
+    for section in sections:
+        for item in section.text:
+            named, colon, _ = item.removeprefix("- ").partition(": ")
+            if colon and endings & {word.strip(",()") for word in named.split()}:
+                yield Section("", (item.removeprefix("- "),))
+
+
+def counters() -> Iterator[Meaning]:
+    """Yield the counters that answer questions, and the names that no chip has."""
+    asking: dict[str, list[ModuleType]] = {}
+    for rule in KERNEL_RULES:
+        for metric in rule.METRICS:
+            asking.setdefault(base(metric), []).append(rule)
+    for name, rules in asking.items():
+        questions = "; ".join(dict.fromkeys(rule.QUESTION.rstrip("?") for rule in rules))
+        yield Meaning(
+            MeaningKind.COUNTER,
+            name,
+            f"a counter that helps to answer: {questions}?",
+            commands=(f"tailwave metrics {name}",),
+            see=tuple(dict.fromkeys(rule.CODE for rule in rules)),
+        )
+    for name, (says, instead) in MEANT.items():
+        recorded = Section("To record instead", instead, code=True)
+        yield Meaning(
+            MeaningKind.COUNTER,
+            name,
+            f"exists on no chip: {says}.",
+            sections=(recorded,),
+            commands=(f'tailwave metrics "{name}"' if " " in name else f"tailwave metrics {name}",),
+        )
+
+
+def _probe_docs() -> dict[str, tuple[str, tuple[Section, ...]]]:
+    """Return the docstrings of the probes' modules, which bear the probes' names."""
+    modules = {p.name: importlib.import_module(f"tailwave.gpu.probes.{p.name}") for p in PROBES}
+    return {name: from_docstring(module.__doc__) for name, module in modules.items()}
