@@ -55,9 +55,11 @@ FAMILIES = (
     Family("__main__", imports=("cli",)),
     Family("errors"),
     Family("files", imports=("errors",)),
-    Family("model", imports=("reports",)),  # late: a noun that prints as its report
+    # The one step upwards: a noun that is printed asks the reports, when it is printed.
+    Family("model", imports=("reports",)),
     Family("stats"),
     Family("figures"),
+    Family("kernel_names"),
     Family("session", imports=("model", "errors")),
     Family("recordings", imports=("recordings",)),
     Family("recordings.activity", imports=("model",)),
@@ -74,10 +76,17 @@ FAMILIES = (
         ),
     ),
     Family("recordings.timeline", imports=("model", "stats", "errors")),
-    Family("recordings.replay", imports=("model", "stats", "recordings.timeline")),
+    Family("recordings.replay", imports=("model", "stats", "errors", "recordings.timeline")),
     Family(
         "recordings.causes",
-        imports=("model", "stats", "figures", "recordings.timeline", "recordings.replay"),
+        imports=(
+            "model",
+            "stats",
+            "figures",
+            "kernel_names",
+            "recordings.timeline",
+            "recordings.replay",
+        ),
         registry="RULES",
         support=("build",),
         engine="diagnose",
@@ -87,7 +96,7 @@ FAMILIES = (
     Family("profiles.counters", imports=("errors",)),
     Family(
         "profiles.rules",
-        imports=("model", "figures"),
+        imports=("model", "figures", "kernel_names"),
         registry="KERNEL_RULES",
         support=("bounds", "cause", "join", "joining", "notes", "sectors", "theirs", "view"),
         engine="diagnose",
@@ -128,10 +137,12 @@ FAMILIES = (
     ),
     Family(
         "cures.trials",
-        imports=("cures.catalogue", "stats", "figures", "model", "errors", "__version__"),
+        imports=("cures.catalogue", "stats", "figures", "model", "errors"),
     ),
     Family("reports", imports=("model", "errors", "figures", "__version__")),
     Family("explanations", imports=("model", "errors")),
+    Family("next_commands", imports=("model", "recordings", "cures")),
+    Family("api", imports=None),
     Family(
         "cli",
         imports=None,

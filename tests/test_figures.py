@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tailwave.figures import percent, quantity, time
+from tailwave.figures import in_one_unit, percent, quantity, time
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,21 @@ from tailwave.figures import percent, quantity, time
 def test_a_time(us: float, expected: str) -> None:
     """A time is in us below 1000, in ms below a second, in s above, to three digits."""
     assert time(us) == expected
+
+
+@pytest.mark.parametrize(
+    ("us", "expected"),
+    [
+        ((3640.0, 455.0), ("3.64 ms", "0.455 ms")),
+        ((471.0, 7561.0, -7090.0), ("0.471 ms", "7.56 ms", "-7.09 ms")),
+        ((999.6, 12.0), ("1.00 ms", "0.012 ms")),
+        ((72_000_000.0, 0.0), ("72 s", "0 s")),
+        ((3_600_000.0, 455.0), ("3.60 s", "455 us")),
+    ],
+)
+def test_the_times_of_one_sentence(us: tuple[float, ...], expected: tuple[str, ...]) -> None:
+    """They are in the unit of the longest, unless one would have no digit left in it."""
+    assert in_one_unit(*us) == expected
 
 
 @pytest.mark.parametrize(

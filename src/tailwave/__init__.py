@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tailwave.api import compare, diagnose, read, show, whatif
     from tailwave.cures.library.graph import graph
     from tailwave.cures.library.host_wait import host_wait
     from tailwave.cures.library.l2_window import l2_window
@@ -18,15 +19,30 @@ if TYPE_CHECKING:
     from tailwave.cures.library.partition import partition
     from tailwave.cures.library.priority import priority
     from tailwave.cures.library.staged import staged
-    from tailwave.model import Diagnosis, Finding, Timeline
-    from tailwave.recordings.causes.diagnose import diagnose
-    from tailwave.recordings.readers import read
+    from tailwave.errors import TailwaveError
+    from tailwave.gpu.check import check
+    from tailwave.model import (
+        Comparison,
+        Diagnosis,
+        Finding,
+        Predictions,
+        Recording,
+        Session,
+        Timeline,
+    )
 
 __all__ = [
+    "Comparison",
     "Diagnosis",
     "Finding",
+    "Predictions",
+    "Recording",
+    "Session",
+    "TailwaveError",
     "Timeline",
     "__version__",
+    "check",
+    "compare",
     "diagnose",
     "graph",
     "host_wait",
@@ -36,18 +52,31 @@ __all__ = [
     "partition",
     "priority",
     "read",
+    "show",
     "staged",
     "step",
     "stream",
+    "whatif",
 ]
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Diagnosis": "tailwave.model",
-    "Finding": "tailwave.model",
-    "Timeline": "tailwave.model",
-    "diagnose": "tailwave.recordings.causes.diagnose",
+    **dict.fromkeys(("compare", "diagnose", "read", "show", "whatif"), "tailwave.api"),
+    **dict.fromkeys(
+        (
+            "Comparison",
+            "Diagnosis",
+            "Finding",
+            "Predictions",
+            "Recording",
+            "Session",
+            "Timeline",
+        ),
+        "tailwave.model",
+    ),
+    "TailwaveError": "tailwave.errors",
+    "check": "tailwave.gpu.check",
     "graph": "tailwave.cures.library.graph",
     "host_wait": "tailwave.cures.library.host_wait",
     "l2_window": "tailwave.cures.library.l2_window",
@@ -55,7 +84,6 @@ _HOMES = {
     "output": "tailwave.cures.library.marks",
     "partition": "tailwave.cures.library.partition",
     "priority": "tailwave.cures.library.priority",
-    "read": "tailwave.recordings.readers",
     "staged": "tailwave.cures.library.staged",
     "step": "tailwave.cures.library.marks",
     "stream": "tailwave.cures.library.named",

@@ -7,16 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import jsonschema
 import pytest
 
 import tailwave.gpu.devices
-import tailwave.reports
 from tailwave.cli import run
 from tailwave.model import Health, Session, Status
 from tailwave.session import load
-
-SCHEMA = json.loads(Path(tailwave.reports.__file__).with_name("check.schema.json").read_text())
+from tests.documents import checked
 
 
 class Outcome(NamedTuple):
@@ -29,9 +26,7 @@ class Outcome(NamedTuple):
     @property
     def document(self) -> dict[str, Any]:
         """The JSON on stdout, held against its schema."""
-        document: dict[str, Any] = json.loads(self.out)
-        jsonschema.validate(document, SCHEMA)
-        return document
+        return checked(self.out, "check")
 
 
 Check: TypeAlias = Callable[..., Outcome]

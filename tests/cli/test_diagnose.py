@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from importlib import resources
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from tailwave.cli import run
 from tailwave.errors import UNREADABLE
 from tailwave.reports.chrome import to_chrome
 from tests.builders import Trace, kernel, steps
+from tests.documents import checked
 from tests.places import TRACES
 
 LAUNCH_BOUND = TRACES / "decode_small.eager.json.gz"
@@ -30,9 +28,7 @@ def test_the_findings_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     """With --json stdout holds one document that the schema allows, and nothing else."""
     assert run(["diagnose", "--json", str(LAUNCH_BOUND)]) == 0
-    document = json.loads(capsys.readouterr().out)
-    schema = resources.files("tailwave.reports").joinpath("diagnosis.schema.json")
-    jsonschema.Draft202012Validator(json.loads(schema.read_text("utf-8"))).validate(document)
+    document = checked(capsys.readouterr().out, "diagnosis")
     assert document["source"]["path"] == str(LAUNCH_BOUND)
     assert document["findings"][0]["code"] == "launch-bound"
 
@@ -87,7 +83,7 @@ def test_a_recording_of_the_cpu_alone_is_unreadable(
     file = tmp_path / "cpu.json"
     file.write_bytes(to_chrome(Trace().step(0, 100).op("aten::mm", 0, 50).build()))
     assert run(["diagnose", "--json", str(file)]) == UNREADABLE
-    assert json.loads(capsys.readouterr().out)["steps"] is None
+    assert checked(capsys.readouterr().out, "diagnosis")["steps"] is None
 
 
 def test_several_files_are_the_ranks_of_one_run(
@@ -101,9 +97,9 @@ def test_several_files_are_the_ranks_of_one_run(
         (tmp_path / f"rank{rank}.json").write_bytes(to_chrome(trace.build()))
     files = sorted(str(file) for file in tmp_path.iterdir())
     assert run(["diagnose", "--json", *files]) == 0
-    document = json.loads(capsys.readouterr().out)
+    document = checked(capsys.readouterr().out, "diagnosis")
     assert document["source"]["path"] == " ".join(files)
     assert len(document["source"]["ranks"]) == 2
     assert document["steps"]["median_us"] == 200
     assert run(["diagnose", "--json", str(tmp_path)]) == 0
-    assert json.loads(capsys.readouterr().out)["steps"] == document["steps"]
+    assert checked(capsys.readouterr().out, "diagnosis")["steps"] == document["steps"]

@@ -11,17 +11,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from tailwave.cli import run
 from tailwave.cures.trials.guards import Guards
 from tailwave.errors import UNAVAILABLE, UNREADABLE, USAGE
 from tests.cli.company import guards, shared, throttled
+from tests.documents import checked
 from tests.places import ROOT
 
 # Its figures are computed from its environment, so that no test looks at a clock.
@@ -57,10 +56,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def tried(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     """Run a trial with --json; return the document, held against its schema."""
     assert run(["try", "--json", *arguments]) == 0
-    document: dict[str, Any] = json.loads(capsys.readouterr().out)
-    schema = resources.files("tailwave.reports").joinpath("trial.schema.json")
-    jsonschema.Draft202012Validator(json.loads(schema.read_text("utf-8"))).validate(document)
-    return document
+    return checked(capsys.readouterr().out, "trial")
 
 
 def decisions(document: dict[str, Any]) -> dict[str, str]:

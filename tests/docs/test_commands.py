@@ -125,9 +125,10 @@ def test_pip_installs_what_there_is(command: Command) -> None:
         if found := re.fullmatch(r"(?:\.|tailwave)(?:\[(\w+)\])?", word):
             assert found[1] is None or found[1] in project["optional-dependencies"]
         else:
-            assert word in ("-r", "--editable", "torch") or (ROOT / "integrations/comfyui").joinpath(
-                *Path(word).parts[1:]
-            ).is_file()
+            assert (
+                word in ("-r", "--editable", "torch")
+                or (ROOT / "integrations/comfyui").joinpath(*Path(word).parts[1:]).is_file()
+            )
 
 
 @pytest.mark.parametrize("command", calls("python"), ids=lambda command: " ".join(command.words))

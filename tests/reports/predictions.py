@@ -15,6 +15,7 @@ def prediction(*names: str, after: float, notes: tuple[str, ...] = ()) -> Predic
         question="; ".join(f"what {name} asks" for name in names),
         step_us_now=NOW,
         step_us_after=after,
+        recoverable_us=NOW - after,
         notes=notes,
     )
 
@@ -25,9 +26,8 @@ EACH_ALONE = Predictions(
     device=H200,
     steps=STEPS,
     step_us_now=NOW,
-    step_us_low=2_190.0,
-    step_us_high=6_040.0,
-    answers=(
+    step_us_range=(2_190.0, 6_040.0),
+    what_ifs=(
         prediction("cuda-graph", after=1_200.0, notes=(CUT,)),
         prediction("no-sync", after=2_900.0),
         prediction("no-input-stall", after=3_635.0, notes=("not worth a line",)),
@@ -42,9 +42,8 @@ ONE = Predictions(
     device=None,
     steps=STEPS,
     step_us_now=NOW,
-    step_us_low=2_190.0,
-    step_us_high=6_040.0,
-    answers=(
+    step_us_range=(2_190.0, 6_040.0),
+    what_ifs=(
         prediction("sm-count=64", "cuda-graph", after=455.0, notes=("kernels: 9 by waves", CUT)),
     ),
     combined=None,

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
-import jsonschema
 import msgspec
 
-import tailwave.reports
 from tailwave.gpu.compare import compare
 from tailwave.model import Comparison, Status
-from tailwave.reports.compare_json import comparison_to_json
+from tailwave.reports import to_json
 from tailwave.reports.compare_terminal import render_comparison
+from tests.documents import checked
 from tests.measured import SIMULATED, figure, session, without
 from tests.reports.printed import printed
-
-SCHEMA = json.loads(Path(tailwave.reports.__file__).with_name("compare.schema.json").read_text())
 
 BEFORE = session(
     figure("launch.sync", 8.0, "us", spread=0.02),
@@ -97,9 +91,7 @@ def test_a_simulated_session_says_so() -> None:
 
 def as_json(comparison: Comparison) -> dict[str, object]:
     """Return the document, read back and held against its schema."""
-    document: dict[str, object] = json.loads(comparison_to_json(comparison))
-    jsonschema.validate(document, SCHEMA)
-    return document
+    return checked(to_json(comparison), "comparison")
 
 
 def test_the_document_keeps_to_its_schema() -> None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tailwave.model import Diagnosis, Evidence
-from tailwave.reports.terminal import render
+from tailwave.reports.terminal import render_diagnosis
 from tests.reports.samples import (
     HEALTHY_STEP,
     LAUNCH_BOUND,
@@ -26,7 +26,7 @@ CUDA graph would bring 7.56 ms to 471 us. Try cuda-graph or compile.
 
   recording  decode.json.gz (kineto, rank 0, 4,605 events)
   device     NVIDIA H200, 132 SMs
-  steps      3 by ProfilerStep, median 7.56 ms, GPU busy 405 us (5.4%)
+  steps      3 by ProfilerStep, median 7.56 ms, GPU busy 0.405 ms (5.4%)
 
 Where the time of a step goes
   idle, waiting for launches   6.91 ms    91%  ██████████████████████████████▏
@@ -36,7 +36,7 @@ Where the time of a step goes
 
 What costs time, and what its cure is worth (each alone: savings do not add up)
  1. CRITICAL  The host issues work more slowly than the GPU runs it
-    now 7.56 ms -> after 471 us (saves 7.09 ms a step, 94%)
+    now 7.56 ms -> after 0.471 ms (saves 7.09 ms a step, 94%)
          5.4%  GPU busy
         1,312  launches in the step
       5.60 us  host time per launch
@@ -48,7 +48,7 @@ What costs time, and what its cure is worth (each alone: savings do not add up)
  2. MINOR     The host stops to wait for the GPU
     The host waits for the GPU 2 times a step, and the GPU then idles 3% of it;
     without the waits 7.56 ms would be 7.32 ms.
-    now 7.56 ms -> after 7.32 ms (saves 245 us a step, 3.2%)
+    now 7.56 ms -> after 7.32 ms (saves 0.245 ms a step, 3.2%)
        245 us  idle after cudaStreamSynchronize in aten::item
     try:  remove-sync
     more: tailwave explain host-sync
@@ -87,7 +87,7 @@ def rendered(diagnosis: Diagnosis, width: int = 80, encoding: str = "utf-8") -> 
     """Return the report as it would be written to a file of this encoding."""
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, encoding=encoding)
-    render(diagnosis, Console(file=file, width=width))
+    render_diagnosis(diagnosis, Console(file=file, width=width))
     file.flush()
     return raw.getvalue().decode(encoding)
 
@@ -151,18 +151,25 @@ def test_names_that_look_like_markup() -> None:
     assert "in at[bold]::x:smile:\n" in report
 
 
-@pytest.mark.parametrize("width", [40, 80, 200])
-def test_the_width_of_the_page(width: int) -> None:
-    """Lines keep to the terminal's width, and to 80 columns on a wider one."""
-    lines = rendered(NO_STEPS, width=width).splitlines()
+@pytest.mark.parametrize("width", [50, 80, 200])
+@pytest.mark.parametrize("diagnosis", [LAUNCH_BOUND_STEP, HEALTHY_STEP, NO_STEPS])
+def test_the_width_of_the_page(diagnosis: Diagnosis, width: int) -> None:
+    """Lines keep to the width, and in a file to 80 columns."""
+    lines = rendered(diagnosis, width=width).splitlines()
     assert max(map(len, lines)) <= min(width, 80)
+
+
+def test_the_next_command_comes_last() -> None:
+    """The report ends with what to type."""
+    diagnosis = msgspec.structs.replace(LAUNCH_BOUND_STEP, next="tailwave whatif f --cuda-graph")
+    assert rendered(diagnosis) == (f"{LAUNCH_BOUND_REPORT}\nnext: tailwave whatif f --cuda-graph\n")
 
 
 def test_colour_adds_no_words() -> None:
     """On a terminal with colours, the words and their places are the same as in a file."""
     console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard")
     with console.capture() as capture:
-        render(LAUNCH_BOUND_STEP, console)
+        render_diagnosis(LAUNCH_BOUND_STEP, console)
     coloured = capture.get()
     assert "\x1b[1;31m 1. CRITICAL" in coloured
     assert Text.from_ansi(coloured).plain.strip() == LAUNCH_BOUND_REPORT.strip()
@@ -173,7 +180,7 @@ def test_no_color(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard")
     with console.capture() as capture:
-        render(LAUNCH_BOUND_STEP, console)
+        render_diagnosis(LAUNCH_BOUND_STEP, console)
     assert "\x1b[1m 1. CRITICAL" in capture.get()
 
 

@@ -16,16 +16,7 @@ def command(first: Path, second: Path, *, as_json: bool) -> None:
 
     A is how it was and B how it is now: another driver, another host, another GPU.
     """
-    from tailwave.gpu.compare import compare  # noqa: PLC0415 - numpy is not needed for --help
-    from tailwave.session import load  # noqa: PLC0415
+    from tailwave.api import compare  # noqa: PLC0415 - numpy is not needed for --help
+    from tailwave.cli.console import show  # noqa: PLC0415 - as above
 
-    comparison = compare(load(first), load(second))
-    if as_json:
-        from tailwave.reports.compare_json import comparison_to_json  # noqa: PLC0415
-
-        click.echo(comparison_to_json(comparison))
-        return
-    from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
-    from tailwave.reports.compare_terminal import render_comparison  # noqa: PLC0415
-
-    render_comparison(comparison, ReportConsole())
+    show(compare(first, second), as_json=as_json)

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from msgspec.structs import replace
 
-from tailwave.cli.reading import read_inputs
 from tailwave.errors import UNREADABLE
 
 if TYPE_CHECKING:
-    from tailwave.model import Diagnosis, KernelProfiles, Timeline
+    from tailwave.model import Diagnosis
 
 _SEVERITIES = ("info", "minor", "major", "critical")
 
@@ -25,7 +23,7 @@ _SEVERITIES = ("info", "minor", "major", "critical")
     type=click.Path(path_type=Path, readable=False),
     metavar="FILE...",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 2).")
 @click.option(
     "--fail-on",
     type=click.Choice(_SEVERITIES),
@@ -43,46 +41,16 @@ def command(
     together, the profile's kernels are found in the trace, and what each loses is counted in the
     trace's step.
     """
-    timelines, profiles = read_inputs(files)
-    diagnosis = _diagnosis(timelines, profiles, " ".join(str(file) for file in files))
-    _print(diagnosis, as_json=as_json)
+    from tailwave.api import diagnose  # noqa: PLC0415 - numpy is not needed for --help
+    from tailwave.cli.console import show  # noqa: PLC0415 - as above
+    from tailwave.cli.reading import read_files  # noqa: PLC0415 - as above
+
+    diagnosis = diagnose(read_files(files))
+    show(diagnosis, as_json=as_json)
     if diagnosis.steps is None and not diagnosis.kernels:
         ctx.exit(UNREADABLE)
     if fail_on is not None and _at_least(diagnosis, fail_on):
         ctx.exit(1)
-
-
-def _diagnosis(timelines: list[Timeline], profiles: list[KernelProfiles], path: str) -> Diagnosis:
-    """Diagnose a recording, kernel profiles, or both together."""
-    from tailwave.recordings.causes.diagnose import diagnose  # noqa: PLC0415 - numpy is not needed for --help
-
-    if not profiles:
-        return diagnose(timelines, path)
-    from tailwave.profiles.rules.diagnose import diagnose_profiles  # noqa: PLC0415 - only for profiles
-    from tailwave.profiles.rules.join import Join  # noqa: PLC0415
-
-    alone = diagnose_profiles(profiles, path)
-    if not timelines:
-        return alone
-    together = diagnose(timelines, path, Join(alone.kernels))
-    return replace(
-        together,
-        kernels=together.kernels
-        or alone.kernels,  # a recording without steps has no place for them
-        notes=(*together.notes, *alone.notes),
-    )
-
-
-def _print(diagnosis: Diagnosis, *, as_json: bool) -> None:
-    if as_json:
-        from tailwave.reports.json_report import to_json  # noqa: PLC0415 - one of two renderers
-
-        click.echo(to_json(diagnosis))
-        return
-    from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
-    from tailwave.reports.terminal import render  # noqa: PLC0415
-
-    render(diagnosis, ReportConsole())
 
 
 def _at_least(diagnosis: Diagnosis, severity: str) -> bool:

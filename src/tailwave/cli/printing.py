@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 def print_session(session: Session, *, as_json: bool) -> None:
     """Print a session's report, or its one JSON document."""
     if as_json:
-        from tailwave.reports.check_json import check_to_json  # noqa: PLC0415 - one of two
+        from tailwave.reports import to_json  # noqa: PLC0415 - rich is slow to import
 
-        click.echo(check_to_json(session))
+        click.echo(to_json(session))
         return
     from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
     from tailwave.reports.check_terminal import render_check  # noqa: PLC0415

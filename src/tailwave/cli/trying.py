@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-import click
 from msgspec.structs import replace
 
+from tailwave.cli.console import show
 from tailwave.cli.trial_options import Options
 from tailwave.cli.trial_progress import TrialProgress
 from tailwave.cures.trials.experiment import Bench, experiment
@@ -25,7 +25,7 @@ from tailwave.cures.trials.startable import refuse_unstartable
 from tailwave.cures.trials.workspace import workspace
 from tailwave.errors import UsageError
 from tailwave.model import Trial
-from tailwave.reports.trial_json import trial_to_json
+from tailwave.reports import to_json
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ENDED_BY = 128  # and the signal's number, as shells count
@@ -110,15 +110,8 @@ def _can_be_written(path: Path) -> bool:
 
 def _print(trial: Trial, options: Options) -> None:
     """Save the trial, and print it whether or not that went well: it took minutes."""
-    document = trial_to_json(trial)
-    unsaved = "" if options.save is None else _save(document, options.save)
-    if options.as_json:
-        click.echo(document)
-    else:
-        from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
-        from tailwave.reports.trial_terminal import render_trial  # noqa: PLC0415
-
-        render_trial(trial, ReportConsole())
+    unsaved = "" if options.save is None else _save(to_json(trial), options.save)
+    show(trial, as_json=options.as_json)
     if unsaved:
         raise UsageError(unsaved)
 

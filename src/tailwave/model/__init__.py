@@ -2,7 +2,8 @@
 
 Times are integers in nanoseconds on the trace's own clock. Tables are columns: one numpy array
 per field, all of one length, the rows of a table sorted by start. What could not be read is -1,
-never a silent 0. Nothing here imports another family of tailwave.
+never a silent 0. Nothing here imports another family of tailwave, but ``printable``, which asks the
+reports above it when a noun is printed.
 """
 
 from tailwave.model.arrays import Bytes, Flags, Floats, Ints, Shape, SmallInts
@@ -24,12 +25,15 @@ from tailwave.model.kernels import (
 from tailwave.model.measurement import (
     DeviceFacts,
     FigureKey,
+    MeasuredFigure,
     Measurement,
     Parameters,
     Status,
     Table,
 )
 from tailwave.model.prediction import Prediction, Predictions
+from tailwave.model.printable import Printable
+from tailwave.model.recording import Recording
 from tailwave.model.reference import Reference, ReferenceFigure
 from tailwave.model.session import Basis, Criterion, Health, Session, Verdict
 from tailwave.model.timeline import (
@@ -46,8 +50,11 @@ from tailwave.model.trial import (
     Baseline,
     Decision,
     Effect,
+    Mechanism,
+    MetricInfo,
     Outcome,
     OutputMatch,
+    Outputs,
     Quantile,
     Restored,
     Trial,
@@ -85,13 +92,19 @@ __all__ = [
     "KernelProfiles",
     "Meaning",
     "MeaningKind",
+    "MeasuredFigure",
     "Measurement",
+    "Mechanism",
+    "MetricInfo",
     "Outcome",
     "OutputMatch",
+    "Outputs",
     "Parameters",
     "Prediction",
     "Predictions",
+    "Printable",
     "Quantile",
+    "Recording",
     "Reference",
     "ReferenceFigure",
     "Restored",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from tailwave.model.measurement import Measurement
+from tailwave.model.printable import Printable
 from tailwave.model.session import Session
 
 
@@ -23,7 +24,7 @@ class Difference(msgspec.Struct, frozen=True):
     decides: str
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class Comparison(Printable, frozen=True):
     """Two sessions, figure by figure: what differs (worst first), what agrees, what only one has.
 
     ``small`` differences are below what two checks of one GPU differ by; ``missing`` names the

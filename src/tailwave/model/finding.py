@@ -6,6 +6,8 @@ import enum
 
 import msgspec
 
+from tailwave.model.values import Us
+
 
 class Severity(enum.StrEnum):
     """How much a finding costs, from least to most."""
@@ -17,7 +19,13 @@ class Severity(enum.StrEnum):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """One figure or one observation behind a claim; ``value`` is None for a plain statement."""
+    """One figure or one observation behind a claim.
+
+    Attributes:
+        what: What it is a figure of, in words.
+        value: Null for a plain statement, and where it could not be worked out.
+        unit: Of the value: ``us``, ``ratio``, ``count`` ...
+    """
 
     what: str
     value: float | None = None
@@ -27,16 +35,24 @@ class Evidence(msgspec.Struct, frozen=True):
 class Finding(msgspec.Struct, frozen=True):
     """One cause of lost time: the claim, what it costs per step, and what cures it.
 
-    Times are microseconds per step: ``step_us_now`` as things are, ``step_us_after`` with the
-    cause cured, ``recoverable_us`` the difference.
+    Attributes:
+        code: Its name: ``tailwave explain CODE`` says what it means.
+        severity: By the share of a step that a cure brings back.
+        title: What is wrong, in general.
+        claim: What is wrong here, with its figures.
+        step_us_now: The likely step without the profiler.
+        step_us_after: The step with the cause cured.
+        recoverable_us: The difference.
+        evidence: The figures that the claim rests on.
+        cures: Names of cures, the first to be tried first.
     """
 
     code: str
     severity: Severity
     title: str
     claim: str
-    step_us_now: float
-    step_us_after: float
-    recoverable_us: float
+    step_us_now: Us
+    step_us_after: Us
+    recoverable_us: Us
     evidence: tuple[Evidence, ...] = ()
     cures: tuple[str, ...] = ()

@@ -9,6 +9,7 @@ import msgspec
 from tailwave.model.arrays import Shape
 from tailwave.model.finding import Evidence, Severity
 from tailwave.model.timeline import DeviceInfo
+from tailwave.model.values import Count, Part, Us
 
 
 class Counter(msgspec.Struct, frozen=True):
@@ -113,17 +114,25 @@ class KernelProfiles(msgspec.Struct, frozen=True):
 class KernelFinding(msgspec.Struct, frozen=True):
     """One cause of a kernel's lost time, from its counters.
 
-    ``share`` is the part of the kernel's time (0 to 1) that a cure brings back at most. ``metrics``
-    are the counters that it rests on, ``theirs`` what the profiler's own rules say of the same, in
-    sentences. ``by`` says whose figure ``share`` is: "tailwave", or "ncu" where the counters for
-    tailwave's own are missing and the profiler's rule has an estimate.
+    Attributes:
+        code: Its name: ``tailwave explain CODE`` says what it means.
+        severity: By ``share``.
+        title: What is wrong, in general.
+        claim: What is wrong here, with its figures.
+        share: The part of the kernel's time that a cure brings back at most.
+        evidence: The figures that the claim rests on.
+        metrics: The counters that it rests on.
+        cures: Names of cures, the first to be tried first.
+        theirs: What the profiler's own rules say of the same, in sentences.
+        by: Whose figure ``share`` is: ``tailwave``, or ``ncu`` where the counters for tailwave's
+            own are missing and the profiler's rule has an estimate.
     """
 
     code: str
     severity: Severity
     title: str
     claim: str
-    share: float
+    share: Part
     evidence: tuple[Evidence, ...] = ()
     metrics: tuple[str, ...] = ()
     cures: tuple[str, ...] = ()
@@ -132,9 +141,14 @@ class KernelFinding(msgspec.Struct, frozen=True):
 
 
 class Unanswered(msgspec.Struct, frozen=True):
-    """A question that a profile does not answer, and the counters of which one is missing.
+    """A question that a profile does not answer, for one of some counters is missing.
 
     A finding of the same code may stand beside it, by the profiler's word.
+
+    Attributes:
+        code: The finding that the answer would be.
+        question: In words.
+        metrics: Spellings of the counter that is missing; the first is to be recorded.
     """
 
     code: str
@@ -143,34 +157,49 @@ class Unanswered(msgspec.Struct, frozen=True):
 
 
 class InTrace(msgspec.Struct, frozen=True):
-    """A profiled kernel's place in a recording: how often and how long it runs in a step.
+    """A profiled kernel's place in a recording.
 
-    ``matched_by`` says in words what ties it to the recording's kernels.
+    Attributes:
+        calls: Launches in a step.
+        step_us: Of the step's kernel time.
+        step_share: Of the step without the profiler.
+        matched_by: What ties it to the recording's kernels, in words.
     """
 
-    calls: int
-    step_us: float  # of the step's kernel time
-    step_share: float  # of the step, 0 to 1
+    calls: Count
+    step_us: Us
+    step_share: Part
     matched_by: str
 
 
 class KernelDiagnosis(msgspec.Struct, frozen=True):
-    """Everything that is said of one profiled kernel: alike launches are one kernel.
+    """What is said of one profiled kernel: launches of one name and shape are one kernel.
 
-    ``names`` holds every spelling of its name. Of several launches the one of median duration is
-    shown. ``bound`` says what limits it. ``findings`` are sorted by ``share``, greatest first.
-    ``figures`` are the counters that say how it runs, ``stalls`` the reasons that warps waited for,
-    as shares of their latency. ``absent`` names mechanisms that the kernel does not use;
-    ``disputed`` says where the profiler's own rules see what is not found here.
+    Attributes:
+        name: As the profiler demangled it.
+        names: Every spelling of its name.
+        launches: In the profile; shown is the one of median duration.
+        grid: CTAs in x, y and z.
+        block: Threads in x, y and z.
+        device: The GPU that it ran on.
+        duration_us: As profiled.
+        bound: What limits it, in words.
+        findings: Greatest ``share`` first.
+        figures: The counters that say how it runs.
+        stalls: What warps waited for, as shares of their latency.
+        unanswered: Questions that the profile does not answer.
+        absent: Mechanisms that the kernel does not use.
+        disputed: Where the profiler's own rules see what is not found here.
+        in_trace: Null without a recording, or when the recording's step does not have it.
     """
 
     name: str
     names: tuple[str, ...]
-    launches: int
+    launches: Count
     grid: Shape | None
     block: Shape | None
     device: DeviceInfo | None
-    duration_us: float | None
+    duration_us: Us | None
     bound: str
     findings: tuple[KernelFinding, ...] = ()
     figures: tuple[Evidence, ...] = ()

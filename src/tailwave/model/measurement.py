@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from tailwave.model.values import Count, CountOrUnknown, TextOrUnknown
+
 Parameters: TypeAlias = dict[str, float | int | str]
 
 
@@ -26,15 +28,22 @@ class Status(enum.StrEnum):
     FAILED = "failed"  # it was tried and went wrong
 
 
-class Measurement(msgspec.Struct, frozen=True):
-    """One figure that a probe took, with all it rests on.
+class MeasuredFigure(msgspec.Struct, frozen=True):
+    """One figure that a probe took, and how sure it is.
 
-    ``name`` is ``probe.figure`` (``launch.graph_node``), ``parameters`` what it was taken at.
-    ``value`` is the median of ``samples`` and ``low`` to ``high`` its 95% confidence interval, all
-    in ``unit``; where the status is not OK they are None and ``reason`` says why. ``clock_mhz`` is
-    the effective SM clock while it was taken, ``outliers`` how many samples lie far outside the
-    rest (they are kept). ``simulated`` figures come from no real device. ``headline`` figures are
-    those that a verdict or a comparison looks at.
+    Attributes:
+        name: ``probe.figure``: ``launch.graph_node``.
+        status: What became of it; only "ok" carries figures.
+        unit: Of value, low and high.
+        value: The median of the samples; null where there is none, with the reason.
+        low: Of the median's 95% confidence interval.
+        high: Of the same.
+        parameters: What it was taken at.
+        clock_mhz: The effective SM clock while it was taken.
+        outliers: Samples that lie far outside the rest; they are kept.
+        simulated: Whether it comes from no real device.
+        headline: Whether verdicts and comparisons look at it.
+        reason: Why there is no value.
     """
 
     name: str
@@ -43,13 +52,18 @@ class Measurement(msgspec.Struct, frozen=True):
     value: float | None = None
     low: float | None = None
     high: float | None = None
-    samples: tuple[float, ...] = ()
     parameters: Parameters = msgspec.field(default_factory=dict)
     clock_mhz: float | None = None
-    outliers: int = 0
+    outliers: Count = 0
     simulated: bool = False
     headline: bool = False
-    reason: str = ""
+    reason: TextOrUnknown = ""
+
+
+class Measurement(MeasuredFigure, frozen=True):
+    """A figure with the samples that it rests on, in its unit."""
+
+    samples: tuple[float, ...] = ()
 
     @property
     def key(self) -> FigureKey:
@@ -82,20 +96,38 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class DeviceFacts(msgspec.Struct, frozen=True):
-    """What a device is: fixed properties, and the software that drives it. "" or 0 if unknown."""
+    """What a device is: fixed properties, and the software that drives it.
+
+    Attributes:
+        name: As the driver says it.
+        backend: How it was reached: cuda, sim ...
+        uuid: Tells it from others of its model.
+        sm_count: Its SMs.
+        compute_major: Of its compute capability.
+        compute_minor: Of its compute capability.
+        clock_mhz_max: The highest SM clock.
+        l2_bytes: Of L2.
+        memory_bytes: Of its own memory.
+        shared_per_sm: Bytes of shared memory.
+        shared_per_block_optin: Bytes of shared memory that a CTA can ask for.
+        max_threads_per_sm: Threads that an SM holds at once.
+        driver: Its version.
+        runtime: Version of the backend's library.
+        simulated: Whether it is no real device.
+    """
 
     name: str
-    backend: str  # "cuda", "sim", ...
-    uuid: str = ""
-    sm_count: int = 0
-    compute_major: int = 0
+    backend: str
+    uuid: TextOrUnknown = ""
+    sm_count: CountOrUnknown = 0
+    compute_major: CountOrUnknown = 0
     compute_minor: int = 0
-    clock_mhz_max: int = 0
-    l2_bytes: int = 0
-    memory_bytes: int = 0
-    shared_per_sm: int = 0
-    shared_per_block_optin: int = 0
-    max_threads_per_sm: int = 0
-    driver: str = ""
-    runtime: str = ""
+    clock_mhz_max: CountOrUnknown = 0
+    l2_bytes: CountOrUnknown = 0
+    memory_bytes: CountOrUnknown = 0
+    shared_per_sm: CountOrUnknown = 0
+    shared_per_block_optin: CountOrUnknown = 0
+    max_threads_per_sm: CountOrUnknown = 0
+    driver: TextOrUnknown = ""
+    runtime: TextOrUnknown = ""
     simulated: bool = False

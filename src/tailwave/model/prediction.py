@@ -5,40 +5,52 @@ from __future__ import annotations
 import msgspec
 
 from tailwave.model.diagnosis import Source, StepsSummary
+from tailwave.model.printable import Printable
 from tailwave.model.timeline import DeviceInfo
+from tailwave.model.values import TextOrUnknown, Us
 
 
 class Prediction(msgspec.Struct, frozen=True):
-    """What one or several what-ifs would bring; times are microseconds per step.
+    """What one or several what-ifs would bring together; times are microseconds per step.
 
-    ``notes`` says what the change assumed, or refused to change.
+    Attributes:
+        names: The what-ifs, in the order in which they were applied.
+        question: What they ask.
+        step_us_now: The likely step without the profiler.
+        step_us_after: The step with the changes.
+        recoverable_us: The difference; negative when the changes cost time.
+        notes: What the changes assumed, or left as it was.
     """
 
     names: tuple[str, ...]
     question: str
-    step_us_now: float
-    step_us_after: float
+    step_us_now: Us
+    step_us_after: Us
+    recoverable_us: float
     notes: tuple[str, ...] = ()
 
-    @property
-    def recoverable_us(self) -> float:
-        """Time saved a step; negative when the change costs time."""
-        return self.step_us_now - self.step_us_after
 
+class Predictions(Printable, frozen=True):
+    """What ``tailwave whatif`` says of one recording; times are microseconds per step.
 
-class Predictions(msgspec.Struct, frozen=True):
-    """Everything that ``tailwave whatif`` says about one recording, ready to be rendered.
-
-    ``step_us_now`` is the likely time without the profiler, between ``step_us_low`` and
-    ``step_us_high``. ``combined`` is the best combination, where combinations were tried.
+    Attributes:
+        source: The recording.
+        device: The GPU; null when the recording does not describe it.
+        steps: The steps as recorded.
+        step_us_now: The likely step without the profiler: what every saving counts from.
+        step_us_range: Between which times the likely step lies.
+        what_ifs: Each alone, the most helpful first; or the one combination that was asked for.
+        combined: The best combination; null when one was asked for, and when none helps.
+        notes: What was assumed, left out or repaired.
+        next: The command to type next; null where there is nothing to do.
     """
 
     source: Source
     device: DeviceInfo | None
     steps: StepsSummary
-    step_us_now: float
-    step_us_low: float
-    step_us_high: float
-    answers: tuple[Prediction, ...]
+    step_us_now: Us
+    step_us_range: tuple[Us, Us]
+    what_ifs: tuple[Prediction, ...]
     combined: Prediction | None
     notes: tuple[str, ...]
+    next: TextOrUnknown = ""

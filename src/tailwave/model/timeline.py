@@ -7,6 +7,7 @@ import enum
 import msgspec
 
 from tailwave.model.arrays import Bytes, Ints, SmallInts
+from tailwave.model.values import CountOrUnknown, TextOrUnknown
 
 
 class HostKind(enum.IntEnum):
@@ -35,21 +36,31 @@ class Thread(msgspec.Struct, frozen=True):
 
 
 class DeviceInfo(msgspec.Struct, frozen=True):
-    """A GPU's fixed properties, as the recorder wrote them; 0 where it did not.
+    """A GPU's fixed properties, as the recorder wrote them.
 
-    Shared memory is in bytes, registers are 32-bit registers.
+    Attributes:
+        index: The recorder's number of it.
+        name: As the driver says it.
+        sm_count: Its SMs.
+        compute_major: Of its compute capability.
+        compute_minor: Of its compute capability, where that is known.
+        warp_size: Threads of a warp.
+        max_threads_per_sm: Threads that an SM holds at once.
+        registers_per_sm: 32-bit registers.
+        shared_per_sm: Bytes of shared memory.
+        shared_per_block_optin: Bytes of shared memory that a CTA can ask for.
     """
 
     index: int
-    name: str = ""
-    sm_count: int = 0
-    compute_major: int = 0
+    name: TextOrUnknown = ""
+    sm_count: CountOrUnknown = 0
+    compute_major: CountOrUnknown = 0
     compute_minor: int = 0
     warp_size: int = 32
-    max_threads_per_sm: int = 0
-    registers_per_sm: int = 0
-    shared_per_sm: int = 0
-    shared_per_block_optin: int = 0
+    max_threads_per_sm: CountOrUnknown = 0
+    registers_per_sm: CountOrUnknown = 0
+    shared_per_sm: CountOrUnknown = 0
+    shared_per_block_optin: CountOrUnknown = 0
 
     @property
     def capability(self) -> str:

@@ -7,6 +7,8 @@ import enum
 import msgspec
 
 from tailwave.model.diagnosis import Diagnosis
+from tailwave.model.printable import Printable
+from tailwave.model.values import Count, TextOrUnknown
 
 
 class Decision(enum.StrEnum):
@@ -28,9 +30,15 @@ class Quantile(enum.StrEnum):
 class Effect(msgspec.Struct, frozen=True):
     """One quantile of the metric with the program as it is, and with something changed.
 
-    ``before`` and ``after`` are geometric means over the rounds, in ``unit``. ``change`` is after
-    over before, less 1, so a time of which it is -0.5 is halved; ``low`` to ``high`` is its 95%
-    confidence interval, of all of a trial's candidates and looks together. It is None of one round.
+    Attributes:
+        quantile: The median, or the 99th percentile (of what is better large, the 1st).
+        before: The program as it is: the geometric mean over the rounds.
+        after: The changed program, likewise.
+        unit: Of both.
+        change: After over before, less 1: a time of which it is -0.5 is halved.
+        low: Of the 95% confidence interval of the change, of all of a trial's candidates and looks
+            together; null of one round.
+        high: Of the same.
     """
 
     quantile: Quantile
@@ -52,13 +60,45 @@ class OutputMatch(enum.StrEnum):
     NOT_EXPOSED = "not exposed"
 
 
+class Mechanism(msgspec.Struct, frozen=True):
+    """Whether a cure did what it is meant to do.
+
+    Attributes:
+        seen: Whether it was at work; null where nothing tells.
+        detail: How one knows.
+    """
+
+    seen: bool | None = None
+    detail: TextOrUnknown = ""
+
+
+class Outputs(msgspec.Struct, frozen=True):
+    """What the program put out under a cure.
+
+    Attributes:
+        match: How that compares with the program as it is.
+        detail: In words.
+    """
+
+    match: OutputMatch = OutputMatch.NOT_EXPOSED
+    detail: TextOrUnknown = ""
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What became of one cure in a trial.
 
-    ``cure`` is its name, with ``:parameter`` where it has one. ``bound`` is the share of the
-    metric that the diagnosis says a cure can save at most, stated before the cure was applied;
-    None where no diagnosis says it. ``seen`` says whether its mechanism was at work, None where
-    nothing tells, and ``mechanism`` how one knows. ``lines`` are what a user adds to keep it.
+    Attributes:
+        cure: NAME or NAME:PARAMETER, as --cure takes it.
+        label: What it does.
+        decision: What was decided.
+        why: For which reason.
+        effects: On the metric's quantiles.
+        rounds: In which it ran.
+        bound: The share of the metric that the diagnosis says can be saved at most, stated before
+            the cure was applied; null where no diagnosis says it.
+        mechanism: Whether it was at work.
+        outputs: Whether the program's outputs are still the same.
+        lines: Add them to the program to keep the cure.
     """
 
     cure: str
@@ -66,66 +106,90 @@ class Outcome(msgspec.Struct, frozen=True):
     decision: Decision
     why: str
     effects: tuple[Effect, ...] = ()
-    rounds: int = 0
+    rounds: Count = 0
     bound: float | None = None
-    seen: bool | None = None
-    mechanism: str = ""
-    outputs: OutputMatch = OutputMatch.NOT_EXPOSED
-    outputs_detail: str = ""
+    mechanism: Mechanism = Mechanism()
+    outputs: Outputs = Outputs()
     lines: tuple[str, ...] = ()
 
 
 class Restored(msgspec.Struct, frozen=True):
     """The program as it is, measured once more after all rounds.
 
-    It agrees with the runs before from ``low`` to ``high``, all in the metric's unit.
+    Attributes:
+        median: In the metric's unit.
+        low: It agrees with the runs before from here.
+        high: It agrees with the runs before up to here.
+        agrees: Whether the machine still is what it was.
     """
 
-    value: float
+    median: float
     low: float
     high: float
-
-    @property
-    def agrees(self) -> bool:
-        """Tell whether the machine still is what it was."""
-        return self.low <= self.value <= self.high
+    agrees: bool
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    """The program as it is: the metric over all rounds, and how many samples a run gave.
+    """The program as it is, in the metric's unit: geometric means over the rounds.
 
-    ``tail`` is None where a run gives too few samples for it.
+    Attributes:
+        median: The median.
+        tail: The 99th percentile (of what is better large, the 1st); null where a run gives too
+            few samples for it.
+        samples: Of a run, without warm-up.
     """
 
     median: float
     tail: float | None
-    samples: int
+    samples: Count
 
 
-class Trial(msgspec.Struct, frozen=True):
-    """One trial of cures on a program, whole.
+class MetricInfo(msgspec.Struct, frozen=True):
+    """What a trial measures a program by.
 
-    ``metric`` says in words what was measured, in ``unit``; ``rounds`` how many were completed:
-    fewer than were allowed where all was decided before.
-    ``null`` is a second unchanged run in each round, treated as a cure is: what is seen there is
-    noise. ``cut_short`` is the sentence that says why the trial ended early, "" when it did not.
+    Attributes:
+        what: In words.
+        unit: us of steps, s of wall time, null of a number that the program prints.
+        higher_is_better: Whether it is a rate.
     """
 
-    schema: int
-    tool_version: str
-    command: tuple[str, ...]
-    started: str  # ISO 8601, UTC
-    seconds: float
-    gpu: str
-    driver: str
-    metric: str = ""
-    unit: str = ""
+    what: str
+    unit: TextOrUnknown = ""
     higher_is_better: bool = False
-    rounds: int = 0
+
+
+class Trial(Printable, frozen=True):
+    """A trial of cures on a program: each against the program as it is, in turns.
+
+    Attributes:
+        command: The program, and its arguments.
+        started: ISO 8601, UTC.
+        seconds: That it took.
+        gpu: The names of the GPUs.
+        driver: Its version.
+        metric: What was measured; null where the trial ended before that was known.
+        rounds: That were completed: fewer than were allowed where all was decided before.
+        baseline: The program as it is; null where no round was completed.
+        null: A second unchanged run in each round, treated as a cure is: what is seen there is
+            noise.
+        restored: The program as it is, once more at the end.
+        outcomes: One a cure, the kept ones first.
+        diagnosis: Of the profile of the first run; null without one.
+        cut_short: Why the trial ended early; null when it did not.
+        notes: What else is to be known.
+    """
+
+    command: tuple[str, ...]
+    started: str
+    seconds: float
+    gpu: TextOrUnknown
+    driver: TextOrUnknown
+    metric: MetricInfo | None = None
+    rounds: Count = 0
     baseline: Baseline | None = None
     null: tuple[Effect, ...] = ()
     restored: Restored | None = None
     outcomes: tuple[Outcome, ...] = ()
     diagnosis: Diagnosis | None = None
-    cut_short: str = ""
+    cut_short: TextOrUnknown = ""
     notes: tuple[str, ...] = ()

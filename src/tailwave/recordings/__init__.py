@@ -19,7 +19,6 @@ from tailwave.recordings.causes.build import (
     gain,
     severity,
     share_saved,
-    short,
 )
 from tailwave.recordings.causes.diagnose import diagnose
 from tailwave.recordings.readers import read
@@ -50,7 +49,6 @@ __all__ = [
     "read",
     "severity",
     "share_saved",
-    "short",
     "taken",
     "wait_table",
 ]

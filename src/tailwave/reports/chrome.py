@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from tailwave.errors import UsageError
 from tailwave.model import DeviceInfo, GpuKind, HostKind, Timeline
 
 _HOST_CATEGORY = {
@@ -32,6 +35,20 @@ def to_chrome(timeline: Timeline) -> bytes:
         "traceEvents": [*_rows(timeline), *_host(timeline), *_gpu(timeline)],
     }
     return msgspec.json.encode(document)
+
+
+def save_chrome(timeline: Timeline, path: Path) -> None:
+    """Write the timeline as a Chrome trace, compressed where the file's name ends in .gz.
+
+    Raises UsageError when the file cannot be written.
+    """
+    document = to_chrome(timeline)
+    if path.suffix == ".gz":
+        document = gzip.compress(document)
+    try:
+        path.write_bytes(document)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}.") from error
 
 
 def _device(device: DeviceInfo) -> dict[str, Any]:

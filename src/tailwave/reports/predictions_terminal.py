@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailwave.figures import percent, time
+from tailwave.figures import in_one_unit, percent, time
 from tailwave.model import Prediction, Predictions
 from tailwave.reports.page import Page
 
@@ -21,36 +21,37 @@ def render_predictions(predictions: Predictions, console: Console) -> None:
     page.paragraph(_headline(predictions), style="bold")
     page.blank()
     page.paragraph(_now(predictions), lead="  now  ", lead_style="dim")
-    if len(predictions.answers) == 1:
-        _print_together(page, predictions.answers[0], "What if")
+    if len(predictions.what_ifs) == 1:
+        _print_together(page, predictions.what_ifs[0], "What if")
     else:
-        _print_each(page, predictions.answers)
+        _print_each(page, predictions.what_ifs)
     if predictions.combined is not None and len(predictions.combined.names) > 1:
         _print_together(page, predictions.combined, "The best combination")
     page.items("Notes", predictions.notes)
+    page.next_command(predictions.next)
 
 
 def _headline(predictions: Predictions) -> str:
-    best = predictions.combined or max(predictions.answers, key=lambda a: a.recoverable_us)
+    best = predictions.combined or max(predictions.what_ifs, key=lambda a: a.recoverable_us)
     now = predictions.step_us_now
     if best.recoverable_us >= _NO_CHANGE * now:
+        before, after = in_one_unit(now, best.step_us_after)
         return (
-            f"{_name(best)} would bring the step from {time(now)} to {time(best.step_us_after)} "
+            f"{_name(best)} would bring the step from {before} to {after} "
             f"({percent(best.recoverable_us / now)} less)."
         )
-    if len(predictions.answers) > 1:
+    if len(predictions.what_ifs) > 1:
         return f"None of these makes the step of {time(now)} faster by half a percent."
-    return f"With {_name(best)} the step takes {time(best.step_us_after)}: {_effect(best)}."
+    after, change = in_one_unit(best.step_us_after, best.recoverable_us)
+    return f"With {_name(best)} the step takes {after}: {_effect(best, change)}."
 
 
 def _now(predictions: Predictions) -> str:
-    recorded, now = predictions.steps.median_us, predictions.step_us_now
-    if recorded - now < _NO_CHANGE * recorded:
-        return f"{time(now)} a step, as recorded"
-    return (
-        f"{time(now)} a step ({time(predictions.step_us_low)} to "
-        f"{time(predictions.step_us_high)}), likely without the profiler; recorded {time(recorded)}"
-    )
+    likely, as_recorded = predictions.step_us_now, predictions.steps.median_us
+    if as_recorded - likely < _NO_CHANGE * as_recorded:
+        return f"{time(likely)} a step, as recorded"
+    now, low, high, recorded = in_one_unit(likely, *predictions.step_us_range, as_recorded)
+    return f"{now} a step ({low} to {high}), likely without the profiler; recorded {recorded}"
 
 
 def _print_each(page: Page, answers: tuple[Prediction, ...]) -> None:
@@ -58,10 +59,10 @@ def _print_each(page: Page, answers: tuple[Prediction, ...]) -> None:
     page.heading("Each alone")
     changing = [answer for answer in answers if _changes(answer)]
     names = max((len(_name(answer)) for answer in changing), default=0)
-    times = max((len(time(answer.step_us_after)) for answer in changing), default=0)
     for answer in changing:
-        lead = f"  {_name(answer):{names}}  {time(answer.step_us_after):>{times}}  "
-        page.paragraph(_effect(answer), lead=lead)
+        after, change = in_one_unit(answer.step_us_after, answer.recoverable_us)
+        lead = f"  {_name(answer):{names}}  {after:>8}  "
+        page.paragraph(_effect(answer, change), lead=lead)
         for note in answer.notes:
             page.paragraph(note, lead=" " * len(lead), style="dim")
     same = [_name(answer) for answer in answers if not _changes(answer)]
@@ -72,8 +73,10 @@ def _print_each(page: Page, answers: tuple[Prediction, ...]) -> None:
 def _print_together(page: Page, prediction: Prediction, heading: str) -> None:
     page.heading(heading)
     page.paragraph(_name(prediction), lead="  ")
-    before, after = time(prediction.step_us_now), time(prediction.step_us_after)
-    page.paragraph(f"now {before} -> after {after} ({_effect(prediction)})", lead="    ")
+    now, after, change = in_one_unit(
+        prediction.step_us_now, prediction.step_us_after, prediction.recoverable_us
+    )
+    page.paragraph(f"now {now} -> after {after} ({_effect(prediction, change)})", lead="    ")
     for note in prediction.notes:
         page.paragraph(note, lead="    ", style="dim")
 
@@ -86,10 +89,10 @@ def _changes(prediction: Prediction) -> bool:
     return abs(prediction.recoverable_us) >= _NO_CHANGE * prediction.step_us_now
 
 
-def _effect(prediction: Prediction) -> str:
-    saved, now = prediction.recoverable_us, prediction.step_us_now
+def _effect(prediction: Prediction, change: str) -> str:
+    """Word what the changes bring: ``change`` is the time that they save."""
     if not _changes(prediction):
         return "no change"
-    if saved > 0:
-        return f"saves {time(saved)}, {percent(saved / now)}"
-    return f"costs {time(-saved)}, {percent(-saved / now)}"
+    part = percent(abs(prediction.recoverable_us) / prediction.step_us_now)
+    verb = "saves" if prediction.recoverable_us > 0 else "costs"
+    return f"{verb} {change.removeprefix('-')}, {part}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailwave.figures import percent, quantity, time
+from tailwave.figures import in_one_unit, percent, quantity, time
 from tailwave.model import (
     Diagnosis,
     Evidence,
@@ -18,7 +18,7 @@ from tailwave.model import (
     StepsSummary,
 )
 from tailwave.reports.kernels_terminal import kernels_headline, print_kernels
-from tailwave.reports.page import Page
+from tailwave.reports.page import Cell, Page
 from tailwave.reports.styles import SEVERITY_STYLES
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _GPU_AT_WORK = ("kernels", "copies")
 _WORTH_NAMING = 0.01  # of a step
 
 
-def render(diagnosis: Diagnosis, console: Console) -> None:
+def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     """Print the whole report of one diagnosis."""
     page = Page(console)
     page.paragraph(_headline(diagnosis), style="bold")
@@ -39,6 +39,7 @@ def render(diagnosis: Diagnosis, console: Console) -> None:
     _print_findings(page, diagnosis.findings)
     print_kernels(page, diagnosis.kernels, recorded=diagnosis.steps is not None)
     page.items("Notes" if diagnosis.steps or diagnosis.kernels else "Why", diagnosis.notes)
+    page.next_command(diagnosis.next)
 
 
 def _headline(diagnosis: Diagnosis) -> str:
@@ -109,11 +110,9 @@ def _profile(source: Source) -> str:
 
 
 def _steps(steps: StepsSummary) -> str:
-    busy = _of(steps.gpu_busy_us, steps.median_us)
-    return (
-        f"{steps.count} by {steps.by}, median {time(steps.median_us)}, "
-        f"GPU busy {time(steps.gpu_busy_us)} ({busy})"
-    )
+    median, busy = in_one_unit(steps.median_us, steps.gpu_busy_us)
+    part = _of(steps.gpu_busy_us, steps.median_us)
+    return f"{steps.count} by {steps.by}, median {median}, GPU busy {busy} ({part})"
 
 
 def _print_division(page: Page, division: tuple[Share, ...]) -> None:
@@ -125,8 +124,9 @@ def _print_division(page: Page, division: tuple[Share, ...]) -> None:
     whole = _whole(division)
     for share in shares:
         part = share.us / whole
-        lead = f"  {share.label:<{label_width}}  {time(share.us):>8}  {percent(part):>5}  "
-        page.bar(part, lead=lead, style="green" if share.what in _GPU_AT_WORK else "red")
+        style = "green" if share.what in _GPU_AT_WORK else "red"
+        figures = f"{time(share.us):>8}  {percent(part):>5}"
+        page.bar(part, Cell(share.label, label_width, style), figures)
 
 
 def _print_findings(page: Page, findings: tuple[Finding, ...]) -> None:
@@ -147,8 +147,7 @@ def _print_finding(page: Page, number: int, finding: Finding) -> None:
     _print_title(page, number, finding, finding.title, style="bold")
     if number > 1:  # the first one's claim heads the report
         page.paragraph(finding.claim, lead=_INDENT)
-    before, after = time(finding.step_us_now), time(finding.step_us_after)
-    page.paragraph(f"now {before} -> after {after} (saves {_saving(finding)})", lead=_INDENT)
+    page.paragraph(_gain(finding), lead=_INDENT)
     for evidence in finding.evidence:
         _print_evidence(page, evidence)
     if finding.cures:
@@ -168,6 +167,14 @@ def _print_title(page: Page, number: int, finding: Finding, title: str, style: s
 def _print_evidence(page: Page, evidence: Evidence) -> None:
     figure = "" if evidence.value is None else quantity(evidence.value, evidence.unit)
     page.paragraph(evidence.what, lead=f"{_INDENT}{figure:>9}  ", style="dim")
+
+
+def _gain(finding: Finding) -> str:
+    now, after, saved = in_one_unit(
+        finding.step_us_now, finding.step_us_after, finding.recoverable_us
+    )
+    part = _of(finding.recoverable_us, finding.step_us_now)
+    return f"now {now} -> after {after} (saves {saved} a step, {part})"
 
 
 def _saving(finding: Finding) -> str:

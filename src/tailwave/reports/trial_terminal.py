@@ -9,7 +9,16 @@ import shlex
 from typing import TYPE_CHECKING
 
 from tailwave.figures import quantity, time
-from tailwave.model import Decision, Effect, Outcome, OutputMatch, Quantile, Restored, Trial
+from tailwave.model import (
+    Decision,
+    Effect,
+    Outcome,
+    OutputMatch,
+    Outputs,
+    Quantile,
+    Restored,
+    Trial,
+)
 from tailwave.reports.page import Cell, Page
 from tailwave.reports.subject import moment
 
@@ -61,7 +70,7 @@ def _conclusions(trial: Trial, kept: list[Outcome]) -> list[str]:
 def _kept(outcome: Outcome, trial: Trial) -> str:
     """Word a gain by the median, or by the 99th percentile where only that is better."""
     shown = next((e for e in outcome.effects if _is_better(e, trial)), outcome.effects[0])
-    a_step = " a step" if trial.unit == "us" else ""
+    a_step = " a step" if _unit(trial) == "us" else ""
     which = f" {shown.quantile}" if shown.quantile is not Quantile.MEDIAN else ""
     return (
         f"{outcome.cure}:{which} {_figure(shown.before, shown.unit)} -> "
@@ -73,7 +82,8 @@ def _is_better(effect: Effect, trial: Trial) -> bool:
     """Tell whether all of an effect's interval is a gain."""
     if effect.low is None or effect.high is None:
         return False
-    return effect.low > 0 if trial.higher_is_better else effect.high < 0
+    higher = trial.metric is not None and trial.metric.higher_is_better
+    return effect.low > 0 if higher else effect.high < 0
 
 
 def _nothing(trial: Trial) -> str:
@@ -105,7 +115,7 @@ def _print_subject(page: Page, trial: Trial) -> None:
     driver = f", driver {trial.driver}" if trial.driver else ""
     page.paragraph(f"{trial.gpu or 'unknown'}{driver}", lead="  gpu       ", lead_style="dim")
     if trial.metric:
-        page.paragraph(trial.metric, lead="  metric    ", lead_style="dim")
+        page.paragraph(trial.metric.what, lead="  metric    ", lead_style="dim")
     spent = time(trial.seconds * _US_PER_S)
     page.paragraph(
         f"{trial.rounds} completed, {spent}, {moment(trial.started)}",
@@ -116,13 +126,13 @@ def _print_subject(page: Page, trial: Trial) -> None:
 
 def _print_noise(page: Page, trial: Trial) -> None:
     """Print what the program is unchanged: over the rounds, against itself, and at the end."""
-    baseline = trial.baseline
+    baseline, unit = trial.baseline, _unit(trial)
     if baseline is None:
         return
-    tail = f", p99 {_figure(baseline.tail, trial.unit)}" if baseline.tail is not None else ""
+    tail = f", p99 {_figure(baseline.tail, unit)}" if baseline.tail is not None else ""
     samples = f", {baseline.samples} samples a run" if baseline.samples > 1 else ""
     page.paragraph(
-        f"p50 {_figure(baseline.median, trial.unit)}{tail}{samples}",
+        f"p50 {_figure(baseline.median, unit)}{tail}{samples}",
         lead="  as it is  ",
         lead_style="dim",
     )
@@ -131,13 +141,13 @@ def _print_noise(page: Page, trial: Trial) -> None:
             f"{effect.quantile} {_changed(effect)}", lead="  null      ", lead_style="dim"
         )
     if trial.restored is not None:
-        page.paragraph(_restored(trial.restored, trial.unit), lead="  restored  ", lead_style="dim")
+        page.paragraph(_restored(trial.restored, unit), lead="  restored  ", lead_style="dim")
 
 
 def _restored(restored: Restored, unit: str) -> str:
     span = f"{_figure(restored.low, unit)} to {_figure(restored.high, unit)}"
     verdict = "agrees" if restored.agrees else "DOES NOT AGREE: the machine drifted"
-    return f"p50 {_figure(restored.value, unit)}, {verdict} ({span} expected)"
+    return f"p50 {_figure(restored.median, unit)}, {verdict} ({span} expected)"
 
 
 def _print_table(page: Page, outcomes: tuple[Outcome, ...]) -> None:
@@ -181,10 +191,11 @@ def _print_details(page: Page, outcomes: tuple[Outcome, ...]) -> None:
         page.paragraph(outcome.why, lead=_INDENT)
         for effect in outcome.effects:
             _print_effect(page, effect)
-        if outcome.mechanism and outcome.seen is not False:  # else that is why
-            page.paragraph(outcome.mechanism, lead=f"{_INDENT}mechanism: ", style="dim")
-        if outcome.outputs is not OutputMatch.NOT_EXPOSED:
-            page.paragraph(_outputs(outcome), lead=f"{_INDENT}outputs:   ", style="dim")
+        mechanism = outcome.mechanism
+        if mechanism.detail and mechanism.seen is not False:  # else that is why
+            page.paragraph(mechanism.detail, lead=f"{_INDENT}mechanism: ", style="dim")
+        if outcome.outputs.match is not OutputMatch.NOT_EXPOSED:
+            page.paragraph(_outputs(outcome.outputs), lead=f"{_INDENT}outputs:   ", style="dim")
 
 
 def _print_effect(page: Page, effect: Effect) -> None:
@@ -194,9 +205,13 @@ def _print_effect(page: Page, effect: Effect) -> None:
     )
 
 
-def _outputs(outcome: Outcome) -> str:
-    detail = f" ({outcome.outputs_detail})" if outcome.outputs_detail else ""
-    return f"{outcome.outputs}{detail}"
+def _outputs(outputs: Outputs) -> str:
+    detail = f" ({outputs.detail})" if outputs.detail else ""
+    return f"{outputs.match}{detail}"
+
+
+def _unit(trial: Trial) -> str:
+    return trial.metric.unit if trial.metric else ""
 
 
 def _changed(effect: Effect) -> str:

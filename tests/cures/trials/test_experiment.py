@@ -48,7 +48,8 @@ def test_a_trial_says_what_it_was_made_of() -> None:
     """Command, machine, metric, and each outcome: what was tried first, then what was not."""
     trial = tried(Profiled(), "elsewhere", "nothing", "half", "half")
     assert (trial.command, trial.gpu, trial.driver) == (("prog", "x"), "NVIDIA H200", "580.159")
-    assert (trial.unit, trial.rounds, trial.cut_short) == ("us", 3, "")
+    assert trial.metric is not None
+    assert (trial.metric.unit, trial.rounds, trial.cut_short) == ("us", 3, "")
     assert [(o.cure, o.decision, o.why) for o in trial.outcomes] == [
         ("half", Decision.KEPT, "The median is better beyond noise."),
         (

@@ -251,7 +251,7 @@ def test_a_cure_that_does_not_take_hold_is_not_applicable() -> None:
     rounds = rounds_of(program, candidate("idle", works=False))
     rounds.run(nothing)
     (outcome,) = outcomes(rounds)
-    assert (outcome.decision, outcome.seen) == (Decision.NOT_APPLICABLE, False)
+    assert (outcome.decision, outcome.mechanism.seen) == (Decision.NOT_APPLICABLE, False)
     assert outcome.why == "It did not take hold: idle was not seen"
     assert program.names.count("idle") == 1
 
@@ -261,7 +261,7 @@ def test_where_nothing_reports_the_mechanism_the_effect_speaks() -> None:
     rounds = rounds_of(steady({"half": 0.5}), candidate("half", works=None))
     rounds.run(nothing)
     (outcome,) = outcomes(rounds)
-    assert (outcome.decision, outcome.seen) == (Decision.KEPT, None)
+    assert (outcome.decision, outcome.mechanism.seen) == (Decision.KEPT, None)
 
 
 def exposing(values: dict[str, list[float]]) -> Scripted:
@@ -294,7 +294,7 @@ def test_other_outputs_are_never_kept(
     rounds = rounds_of(exposing({"": plain, "fast": changed}), candidate("fast"))
     rounds.run(nothing)
     (outcome,) = outcomes(rounds)
-    assert (outcome.outputs, outcome.decision) == (match, decision)
+    assert (outcome.outputs.match, outcome.decision) == (match, decision)
 
 
 def test_a_program_that_fails_unchanged_ends_the_trial() -> None:

@@ -10,7 +10,16 @@ from tailwave.cures.trials.arm import Arm
 from tailwave.cures.trials.deciding import Judged
 from tailwave.cures.trials.effects import ERROR, agreement, effects
 from tailwave.cures.trials.rounds import Rounds
-from tailwave.model import Baseline, Decision, Outcome, OutputMatch, Quantile, Restored
+from tailwave.model import (
+    Baseline,
+    Decision,
+    Mechanism,
+    Outcome,
+    OutputMatch,
+    Outputs,
+    Quantile,
+    Restored,
+)
 
 _DRIFTED: Final = (
     "It looked better, but the machine drifted: the unchanged program, run again at the end, is "
@@ -90,10 +99,8 @@ def _outcome(rounds: Rounds, arm: Arm) -> Outcome:
         effects=rounds.effects_of(arm),
         rounds=len(arm.figures),
         bound=arm.candidate.bound,
-        seen=arm.seen.works,
-        mechanism=arm.seen.sentence,
-        outputs=match,
-        outputs_detail=detail,
+        mechanism=Mechanism(arm.seen.works, arm.seen.sentence),
+        outputs=Outputs(match, detail),
         lines=arm.candidate.lines() if kept else (),
     )
 

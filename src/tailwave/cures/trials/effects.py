@@ -98,4 +98,4 @@ def agreement(before: Mapping[int, Figures], again: float) -> Restored:
     if len(logs) > 1:
         half = max(half, prediction_interval(logs, _AGREEMENT).high - mean)
     low, high = (math.exp(mean + side * min(half, _FAR)) for side in (-1, 1))
-    return Restored(value=again, low=low, high=high)
+    return Restored(median=again, low=low, high=high, agrees=low <= again <= high)

@@ -16,15 +16,13 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from tailwave import __version__
 from tailwave.cures.trials import concluding
 from tailwave.cures.trials.machine import Machine
 from tailwave.cures.trials.preparing import Prepared, Wanted, prepare, refuse_unknown
 from tailwave.cures.trials.rounds import Observer, Rounds
 from tailwave.cures.trials.run import Runner
-from tailwave.model import Trial
+from tailwave.model import MetricInfo, Trial
 
-SCHEMA: Final = 1
 _INTERRUPTED: Final = "It was interrupted."
 
 
@@ -58,8 +56,6 @@ def experiment(wanted: Wanted, bench: Bench) -> Trial:
         if rounds is not None:
             rounds.cut_short = cut_short
     trial = Trial(
-        schema=SCHEMA,
-        tool_version=__version__,
         command=wanted.command,
         started=started.isoformat(timespec="seconds"),
         seconds=time.monotonic() - began,
@@ -75,9 +71,11 @@ def experiment(wanted: Wanted, bench: Bench) -> Trial:
 def _with_preparation(trial: Trial, prepared: Prepared) -> Trial:
     return replace(
         trial,
-        metric=prepared.metric.words(),
-        unit=prepared.metric.unit,
-        higher_is_better=prepared.metric.higher_is_better,
+        metric=MetricInfo(
+            what=prepared.metric.words(),
+            unit=prepared.metric.unit,
+            higher_is_better=prepared.metric.higher_is_better,
+        ),
         outcomes=tuple(concluding.not_tried(dropped) for dropped in prepared.choice.dropped),
         diagnosis=prepared.diagnosis,
         notes=prepared.notes,

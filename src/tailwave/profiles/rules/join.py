@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from tailwave.figures import percent, time
+from tailwave.kernel_names import short
 from tailwave.model import (
     Evidence,
     Finding,
@@ -35,7 +36,6 @@ from tailwave.recordings import (
     finding,
     gain,
     share_saved,
-    short,
 )
 
 # What a grid of another size need not share.

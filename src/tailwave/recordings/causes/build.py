@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import msgspec
 import numpy as np
 
-from tailwave.figures import percent, time
+from tailwave.figures import in_one_unit, percent
 from tailwave.model import Evidence, Finding, HostKind, Ints, KernelDiagnosis, Severity
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.timeline.case import Case
@@ -18,7 +18,6 @@ from tailwave.recordings.timeline.case import Case
 _SEVERITY = ((0.30, Severity.CRITICAL), (0.10, Severity.MAJOR), (0.03, Severity.MINOR))
 # Less than this share of a step is not worth a sentence.
 _WORTH_SAYING = 0.005
-_LONGEST_NAME = 60
 _FRAME_REACH = 400
 
 
@@ -64,7 +63,8 @@ def finding(  # noqa: PLR0913 - one call words one whole finding, every part nam
 
 def gain(forecast: Forecast, after_us: float) -> str:
     """Word what a cure brings: "7.58 ms would be 0.46 ms"."""
-    return f"{time(forecast.now_us)} would be {time(min(after_us, forecast.now_us))}"
+    now, after = in_one_unit(forecast.now_us, min(after_us, forecast.now_us))
+    return f"{now} would be {after}"
 
 
 def share_saved(forecast: Forecast, after_us: float) -> str:
@@ -89,12 +89,6 @@ def counted(count: int, noun: str, plural: str) -> str:
 def times(count: int) -> str:
     """Word how often something happened."""
     return "once" if count == 1 else f"{count} times"
-
-
-def short(name: str) -> str:
-    """Shorten a kernel's name to what tells it from others: no "void", no template tail."""
-    name = name.removeprefix("void ")
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + "..."
 
 
 def heaviest(

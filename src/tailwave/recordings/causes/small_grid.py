@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tailwave.kernel_names import short
 from tailwave.model import Evidence, Finding
 from tailwave.recordings.causes.build import (
     counted,
@@ -31,7 +32,6 @@ from tailwave.recordings.causes.build import (
     gain,
     heaviest,
     share_saved,
-    short,
     times,
 )
 from tailwave.recordings.replay.forecast import Forecast

@@ -27,8 +27,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tailwave.kernel_names import short
 from tailwave.model import Evidence, Finding, Ints
-from tailwave.recordings.causes.build import finding, gain, heaviest, share_saved, short
+from tailwave.recordings.causes.build import finding, gain, heaviest, share_saved
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.replay.gpu_changes import isolated
 from tailwave.recordings.timeline.case import Case

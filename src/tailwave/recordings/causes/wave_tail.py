@@ -26,8 +26,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tailwave.kernel_names import short
 from tailwave.model import Evidence, Finding
-from tailwave.recordings.causes.build import finding, gain, share_saved, short
+from tailwave.recordings.causes.build import finding, gain, share_saved
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.replay.gpu_changes import grid
 from tailwave.recordings.timeline.case import Case

@@ -117,6 +117,7 @@ def answer(forecast: Forecast, whatifs: list[WhatIf]) -> Prediction:
         question="; ".join(whatif.question for whatif in chosen),
         step_us_now=forecast.now_us,
         step_us_after=outlook.step_us,
+        recoverable_us=forecast.now_us - outlook.step_us,
         notes=outlook.notes,
     )
 

@@ -1,0 +1,179 @@
+"""What the commands do, as functions: they take files or nouns, and give nouns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
+
+from tailwave import next_commands
+from tailwave.errors import UsageError
+from tailwave.gpu.compare import compare as compare_sessions
+from tailwave.model import Comparison, Diagnosis, Predictions, Recording, Session, Timeline
+from tailwave.profiles.ncu import holds_profiles, once, read_profiles
+from tailwave.profiles.rules.diagnose import diagnose_profiles
+from tailwave.profiles.rules.join import Join
+from tailwave.recordings.causes.diagnose import diagnose as diagnose_timelines
+from tailwave.recordings.readers import read as read_timelines
+from tailwave.recordings.replay.predict import replay
+from tailwave.recordings.replay.whatif import WHATIFS, WhatIf, host_speed_is, sm_count_is
+from tailwave.reports.chrome import save_chrome
+from tailwave.session import load
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+Progress: TypeAlias = Callable[[str, int, int], None]
+
+# The least speed of a host; the arithmetic of the replay holds down to there.
+_SLOWEST_HOST: Final = 0.001
+_MOST_SMS: Final = 1_000_000  # up to there
+# What everybody calls by a shorter name too.
+_SHORT_NAMES: Final = {"cuda-graph": ("graph",)}
+
+
+def read(paths: AnyPath | Iterable[AnyPath], *, progress: Progress | None = None) -> Recording:
+    """Read what was recorded of one run: traces, folders of them, files of Nsight Compute.
+
+    Several traces are the ranks of the run. ``progress`` is called with the name of what is being
+    read, the bytes done, and their total. Raises UnreadableInputError for what cannot be read.
+    """
+    named = _paths(paths)
+    profiled = [path for path in named if holds_profiles(path)]
+    timelines: list[Timeline] = []
+    for path in named:
+        if path not in profiled:
+            timelines += read_timelines(path, _of(path, progress))
+    apart = {path.resolve(): path for path in profiled}  # a file may be given twice
+    profiles = once([read_profiles(path) for path in apart.values()])
+    return Recording(named, tuple(timelines), tuple(profiles))
+
+
+def _of(path: Path, progress: Progress | None) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda done, total: progress(path.name, done, total)
+
+
+def _paths(paths: object) -> tuple[Path, ...]:
+    """Take a path or several; raises UsageError for anything else."""
+    if isinstance(paths, str | bytes | os.PathLike) or not isinstance(paths, Iterable):
+        paths = (paths,)
+    found: list[Path] = []
+    for path in paths:
+        if not isinstance(path, str | os.PathLike):
+            raise UsageError(
+                "give a path (a str or a pathlib.Path), or what tailwave.read gave, and no "
+                f"{type(path).__name__}."
+            )
+        found.append(Path(path))
+    if not found:
+        raise UsageError("no file was given: name a trace, a folder of them or a kernel profile.")
+    return tuple(found)
+
+
+def diagnose(recording: Recording | AnyPath | Iterable[AnyPath]) -> Diagnosis:
+    """Say what is wrong with a recording, and what curing it is worth.
+
+    Of a trace and kernel profiles together, the profile's kernels are found in the trace, and what
+    each loses is counted in the trace's step. Raises UnreadableInputError for files that cannot be
+    read.
+    """
+    whole = _recording(recording)
+    found = _diagnosis(whole)
+    return replace(found, next=next_commands.after_diagnosis(found, whole))
+
+
+def _recording(recording: Recording | AnyPath | Iterable[AnyPath]) -> Recording:
+    return recording if isinstance(recording, Recording) else read(recording)
+
+
+def _diagnosis(recording: Recording) -> Diagnosis:
+    if not recording.profiles:
+        return diagnose_timelines(recording.timelines, recording.name)
+    alone = diagnose_profiles(recording.profiles, recording.name)
+    if not recording.timelines:
+        return alone
+    together = diagnose_timelines(recording.timelines, recording.name, Join(alone.kernels))
+    return replace(
+        together,
+        kernels=together.kernels or alone.kernels,  # without steps there is no place for them
+        notes=(*together.notes, *alone.notes),
+    )
+
+
+def whatif(
+    recording: Recording | AnyPath | Iterable[AnyPath],
+    *changes: str,
+    sm_count: int | None = None,
+    host_speed: float | None = None,
+    trace: AnyPath | None = None,
+) -> Predictions:
+    """Predict what changes would bring, together; without one, each alone and the best together.
+
+    ``changes`` are named as on the command line ("cuda-graph", "no-sync"), or by a cure that brings
+    them about ("prefetch"). ``sm_count`` asks for a chip of so many SMs, ``host_speed`` for a host
+    that issues so many times as fast. ``trace`` names the file to which the predicted timeline is
+    written as a Chrome trace (compressed if it ends in .gz). Raises UsageError for a name or a
+    figure that means nothing, UnreadableInputError for what cannot be replayed.
+    """
+    whatifs = _whatifs(changes, sm_count, host_speed)
+    if trace is not None and not whatifs:
+        raise UsageError("trace (--trace) needs at least one change, such as cuda-graph.")
+    whole = _recording(recording)
+    again = replay(whole.timelines, whole.name)
+    if trace is not None:
+        save_chrome(again.timeline(whatifs), Path(trace))
+    found = again.predict(whatifs)
+    return replace(found, next=next_commands.after_whatif(found, whole))
+
+
+def _whatifs(
+    changes: tuple[str, ...], sm_count: int | None, host_speed: float | None
+) -> list[WhatIf]:
+    """Find the what-ifs of some names, and those that have a figure."""
+    named = [_named(change) for change in changes]
+    whatifs = [whatif for whatif in WHATIFS if whatif in named]  # each once
+    if sm_count is not None:
+        if not 1 <= sm_count <= _MOST_SMS:
+            raise UsageError(f"sm_count (--sm-count) is from 1 to {_MOST_SMS:,}, not {sm_count}.")
+        whatifs.append(sm_count_is(sm_count))
+    if host_speed is not None:
+        if not host_speed >= _SLOWEST_HOST:  # also of what is not a number
+            raise UsageError(
+                f"host_speed (--host-speed) is {_SLOWEST_HOST} or more, not {host_speed}."
+            )
+        whatifs.append(host_speed_is(host_speed))
+    return whatifs
+
+
+def names_of(whatif: WhatIf) -> tuple[str, ...]:
+    """Return all names of a what-if: its own, a shorter one, those of its cures."""
+    return (whatif.name, *_SHORT_NAMES.get(whatif.name, ()), *whatif.cures)
+
+
+def _named(change: object) -> WhatIf:
+    by_name = {name: whatif for whatif in WHATIFS for name in names_of(whatif)}
+    if change not in by_name:
+        near = get_close_matches(str(change), by_name, n=1)
+        meant = f"did you mean {near[0]}?" if near else f"there are {', '.join(by_name)}."
+        raise UsageError(f"there is no change {change}; {meant}")
+    return by_name[str(change)]
+
+
+def compare(before: Session | AnyPath, after: Session | AnyPath) -> Comparison:
+    """Say what differs between two checks, worst first: sessions, or files that hold them."""
+    return compare_sessions(_session(before), _session(after))
+
+
+def _session(session: Session | AnyPath) -> Session:
+    return session if isinstance(session, Session) else show(session)
+
+
+def show(path: AnyPath) -> Session:
+    """Load a saved check, also one of an older tailwave; print it to see its report.
+
+    Raises UnreadableInputError for a file that is none.
+    """
+    (file,) = _paths((path,))
+    return load(file)
