@@ -44,6 +44,11 @@ def quantity(value: float, unit: str) -> str:
     return f"{_rounded(value)} {'' if unit == 'count' else unit}".rstrip()
 
 
+def counted(count: float, noun: str) -> str:
+    """Return a count with its noun: "1 figure", "2 figures"."""
+    return f"{quantity(count, 'count')} {noun}{'' if count == 1 else 's'}"
+
+
 def _scaled(value: float, factor: int, units: tuple[str, ...]) -> str:
     """Return the value in the largest of the units that leaves at least one of it."""
     for unit in units[:-1]:

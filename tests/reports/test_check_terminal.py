@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tailwave.model import Health
-from tailwave.reports.check_terminal import render_check
+from tailwave.reports.check_terminal import render_check, render_figures
+from tests.measured import SIMULATED
 from tests.reports.checks import HEALTHY, LAUNCH, LOST, NARROW, NO_DEVICE, SIMULATION
 from tests.reports.printed import printed
 
@@ -67,6 +68,19 @@ This simulated GPU schedules as any GPU should: 1 link OK.
 link       health    figure (simulated)      what it means for your work
 """
 
+FIGURES = """\
+
+Every figure
+  launch.graph_node
+      0.500 us, 0.490 us to 0.510 us, 3 samples, 1 far out, at 1,980 MHz
+  copy.link_width (most 16)
+      8 lanes
+  interference.partition
+      unsupported: This driver cannot split the SMs.
+  context.partition_create
+      unsupported: This driver cannot split the SMs.
+"""
+
 
 def test_the_whole_report() -> None:
     """The answer, the links, what could not be measured, what it rests on, notes."""
@@ -105,3 +119,14 @@ def test_what_a_lost_gpu_had_given_is_shown() -> None:
     assert report.startswith("CRITICAL: this GPU was not checked to the end. The GPU stopped")
     assert "launch     OK        graph node 0.500 us" in report
     assert "  failed       copy: The GPU stopped answering.\n" in report
+
+
+def test_every_figure() -> None:
+    """In the order in which they were taken: interval, samples, outliers, clock, or why not."""
+    assert printed(render_figures, NARROW) == FIGURES
+
+
+def test_simulated_figures_are_headed_so() -> None:
+    """The heading says when the figures are simulated."""
+    simulated = replace(NARROW, device=SIMULATED)
+    assert printed(render_figures, simulated).startswith("\nEvery figure (simulated)\n")

@@ -7,8 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailwave.figures import quantity
-from tailwave.model import Basis, Criterion, DeviceFacts, Health, Session, Status, Verdict
+from tailwave.figures import counted, quantity
+from tailwave.model import (
+    Basis,
+    Criterion,
+    DeviceFacts,
+    Health,
+    Measurement,
+    Session,
+    Status,
+    Verdict,
+)
 from tailwave.reports.check_headline import headline
 from tailwave.reports.page import Cell, Page
 from tailwave.reports.subject import device_name, is_simulated, moment
@@ -43,16 +52,12 @@ def _print_subject(page: Page, session: Session, device: DeviceFacts) -> None:
     page.blank()
     page.paragraph(_device(device), lead="  device     ", lead_style="dim")
     page.paragraph(session.reference or "none", lead="  reference  ", lead_style="dim")
-    figures = sum(m.status is Status.OK for m in session.measurements)
+    figures = counted(sum(m.status is Status.OK for m in session.measurements), "figure")
     page.paragraph(
-        f"{moment(session.started)}, {quantity(session.seconds, 's')}, {_counted(figures)}",
+        f"{moment(session.started)}, {quantity(session.seconds, 's')}, {figures}",
         lead="  run        ",
         lead_style="dim",
     )
-
-
-def _counted(figures: int) -> str:
-    return "1 figure" if figures == 1 else f"{figures} figures"
 
 
 def _device(device: DeviceFacts) -> str:
@@ -135,7 +140,7 @@ def _is_as_usual(criterion: Criterion) -> bool:
 def _print_as_usual(page: Page, verdict: Verdict) -> None:
     count = sum(_is_as_usual(criterion) for criterion in verdict.criteria)
     if count:
-        lead = _lead(Health.OK, _counted(count))
+        lead = _lead(Health.OK, counted(count, "figure"))
         page.paragraph("within what the reference allows", lead=lead)
 
 
@@ -161,3 +166,32 @@ def _healthy(criterion: Criterion) -> str:
     if least is not None and most is not None:
         return f"{word}: {least} to {most}"
     return f"{word}: at least {least}" if least is not None else f"{word}: up to {most}"
+
+
+def render_figures(session: Session, console: Console) -> None:
+    """Print the figures in the order in which they were taken, headline figures in bold."""
+    page = Page(console)
+    heading = "Every figure (simulated)" if is_simulated(session) else "Every figure"
+    page.heading(heading)
+    for measurement in session.measurements:
+        style = "bold" if measurement.headline else ""
+        page.paragraph(_title(measurement), lead="  ", style=style)
+        page.paragraph(_figure(measurement), lead="      ")
+
+
+def _title(measurement: Measurement) -> str:
+    parameters = ", ".join(f"{name} {value}" for name, value in measurement.parameters.items())
+    return f"{measurement.name} ({parameters})" if parameters else measurement.name
+
+
+def _figure(measurement: Measurement) -> str:
+    if measurement.status is not Status.OK or measurement.value is None:
+        return f"{measurement.status}: {measurement.reason}"
+    unit = measurement.unit
+    low, high = measurement.interval
+    parts = [quantity(measurement.value, unit)]
+    parts += [f"{quantity(low, unit)} to {quantity(high, unit)}"] if low < high else []
+    parts += [f"{len(measurement.samples)} samples"] if measurement.samples else []
+    parts += [f"{measurement.outliers} far out"] if measurement.outliers else []
+    parts += [f"at {measurement.clock_mhz:,.0f} MHz"] if measurement.clock_mhz else []
+    return ", ".join(parts)

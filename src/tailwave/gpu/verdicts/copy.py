@@ -12,21 +12,18 @@ Bounds on any GPU:
 
 from __future__ import annotations
 
-from typing import Final
-
 from tailwave.figures import quantity
 from tailwave.gpu.verdicts.criteria import quotient, within
-from tailwave.gpu.verdicts.figures import Figures
-from tailwave.gpu.verdicts.words import amount, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amount, listed, sentences
 from tailwave.model import Criterion, Health, Measurement
 
-LINK: Final = "copy"
-PROBES: Final = ("copy", "managed")
+LINK = "copy"
+PROBES = ("copy", "managed")
 _WAYS = {"h2d": "to the GPU", "d2h": "from the GPU"}
 _GIB = (1 << 30) / 1e9  # GB
 
 
-def criteria(figures: Figures) -> tuple[Criterion, ...]:
+def criteria(figures: Measurements) -> tuple[Criterion, ...]:
     """Hold pinned against pageable, both ways against one, the link against its ends."""
     return (
         *(_pinned(figures, way) for way in _WAYS),
@@ -36,7 +33,7 @@ def criteria(figures: Figures) -> tuple[Criterion, ...]:
     )
 
 
-def _pinned(figures: Figures, way: str) -> Criterion:
+def _pinned(figures: Measurements, way: str) -> Criterion:
     return quotient(
         f"pinned against pageable memory, {_WAYS[way]}",
         figures.get(f"copy.{way}_pinned"),
@@ -46,7 +43,7 @@ def _pinned(figures: Figures, way: str) -> Criterion:
     )
 
 
-def _both(figures: Figures, way: str) -> Criterion:
+def _both(figures: Measurements, way: str) -> Criterion:
     return quotient(
         f"both ways at once against {_WAYS[way]} alone",
         figures.get("copy.both_pinned"),
@@ -56,7 +53,7 @@ def _both(figures: Figures, way: str) -> Criterion:
     )
 
 
-def _link(figures: Figures, what: str) -> Criterion:
+def _link(figures: Measurements, what: str) -> Criterion:
     state = figures.get(f"copy.link_{what}")
     most = float(state.parameters.get("most", 0))
     return within(
@@ -67,7 +64,7 @@ def _link(figures: Figures, what: str) -> Criterion:
     )
 
 
-def claim(figures: Figures) -> str:
+def claim(figures: Measurements) -> str:
     """Word the bandwidths."""
     return listed(
         ("to the GPU", figures.get("copy.h2d_pinned")),
@@ -76,7 +73,7 @@ def claim(figures: Figures) -> str:
     )
 
 
-def meaning(figures: Figures) -> str:
+def meaning(figures: Measurements) -> str:
     """Say how long a copy takes."""
     pinned, pageable = figures.get("copy.h2d_pinned"), figures.get("copy.h2d_pageable")
     small = figures.get("copy.small")

@@ -11,19 +11,16 @@ node takes none of the host's time and was prepared before. Hence two bounds on 
 
 from __future__ import annotations
 
-from typing import Final
-
 from tailwave.gpu.verdicts.criteria import quotient, times
-from tailwave.gpu.verdicts.figures import Figures
-from tailwave.gpu.verdicts.words import amount, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amount, listed, sentences
 from tailwave.model import Criterion, Health
 
-LINK: Final = "launch"
-PROBES: Final = ("launch",)
+LINK = "launch"
+PROBES = ("launch",)
 _CHAIN = 1000  # kernels in the example: a number that scales in the head
 
 
-def criteria(figures: Figures) -> tuple[Criterion, ...]:
+def criteria(figures: Measurements) -> tuple[Criterion, ...]:
     """Hold graphs against launches one by one."""
     graph = figures.get("launch.graph_launch_host")
     nodes = int(graph.parameters.get("nodes", 1))
@@ -44,7 +41,7 @@ def criteria(figures: Figures) -> tuple[Criterion, ...]:
     )
 
 
-def claim(figures: Figures) -> str:
+def claim(figures: Measurements) -> str:
     """Word the cost of a launch either way."""
     return listed(
         ("graph node", figures.get("launch.graph_node")),
@@ -53,7 +50,7 @@ def claim(figures: Figures) -> str:
     )
 
 
-def meaning(figures: Figures) -> str:
+def meaning(figures: Measurements) -> str:
     """Say what a chain of small kernels costs, and what reading a result does."""
     stream, node = figures.get("launch.back_to_back"), figures.get("launch.graph_node")
     wait = figures.get("launch.sync")

@@ -43,6 +43,7 @@ __all__ = [
     "lacking",
     "load",
     "load_nvml",
+    "open",
     "opened",
     "split",
 ]
