@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tailwave.gpu.headlines import HEADLINES, Better, headline, named
+from tailwave.gpu.headlines import HEADLINES, headline, named
 from tailwave.gpu.probes import PROBES
+from tailwave.gpu.probes.parts import Better
 from tailwave.gpu.verdicts import LINKS
 from tailwave.session import load
 from tests.places import DATA

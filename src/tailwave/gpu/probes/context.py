@@ -1,5 +1,7 @@
 """What does a context cost, and what is a switch between two?
 
+No published figure was found.
+
 The article advises one context per process and names a variable that does not exist. Measured:
 
 - ``context.create``: making another context and a stream in it (ms), in a process that has one.
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 from tailwave.gpu.devices.base import Feature, Launch, Stream
 from tailwave.gpu.probes.lab import Lab
-from tailwave.gpu.probes.parts import Part, Probe, Results
+from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
 
 _EMPTY = Launch("empty", 1, 32)
 _TURNS = 20
@@ -72,6 +74,11 @@ def _turns_us(lab: Lab, one: Stream, other: Stream) -> float:
     return lab.timed_us(work)
 
 
+HEADLINES = {
+    "context.switch": Headline(
+        "a switch between two contexts", Better.LESS, "what processes that share a GPU by turns pay"
+    ),
+}
 PROBE = Probe(
     "context",
     (
@@ -79,4 +86,5 @@ PROBE = Probe(
         Part(("context.partition_create",), _partition),
         Part(("context.switch",), _switch),
     ),
+    HEADLINES,
 )

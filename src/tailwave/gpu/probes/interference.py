@@ -1,5 +1,7 @@
 """What happens to small work beside a tenant that fills the GPU, and what helps?
 
+No published figure was found.
+
 The article recommends priorities, graphs and "cooperative launch" against jitter, without a test.
 The victim is a pair of short kernels, waited for; the tenant has queued kernels whose CTAs
 fill every SM. A running CTA is never stopped, and what was queued before goes first.
@@ -21,7 +23,7 @@ import numpy as np
 from tailwave.gpu.devices.base import Buffer, DeviceFailedError, Feature, Launch, Stream
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
-from tailwave.gpu.probes.parts import Part, Probe, Results
+from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
 from tailwave.model import Measurement
 
 _KERNELS = 2
@@ -190,6 +192,28 @@ def _quantiles(
     yield from lab.bench.measure_together(figures, sample, first_use=run_us, most=most)
 
 
+HEADLINES = {
+    "interference.alone": Headline(
+        "small work alone", Better.LESS, "what a request costs on an idle GPU", host=True
+    ),
+    "interference.shared": Headline(
+        "small work beside a tenant",
+        Better.LESS,
+        "what a request costs when somebody else fills the GPU",
+        host=True,
+    ),
+    "interference.partition": Headline(
+        "small work beside a tenant, with SMs of its own",
+        Better.LESS,
+        "what a request costs when SMs are set apart for it",
+        host=True,
+    ),
+    "interference.tenant_pays": Headline(
+        "the tenant's time on the SMs left to it",
+        Better.LESS,
+        "what setting SMs apart costs the work that loses them",
+    ),
+}
 PROBE = Probe(
     "interference",
     (
@@ -199,4 +223,5 @@ PROBE = Probe(
         Part(("interference.graph",), _graph),
         Part(("interference.partition", "interference.tenant_pays"), _partition),
     ),
+    HEADLINES,
 )

@@ -1,5 +1,7 @@
 """What does managed memory cost when the device touches pages that are on the host?
 
+No published figure was found.
+
 The article's advice on unified memory comes without a figure. Small sizes only: more managed memory
 than a device has free can hang it.
 

@@ -22,7 +22,8 @@ import math
 import statistics
 from typing import Final
 
-from tailwave.gpu.headlines import RESOLUTION, Better, headline, named
+from tailwave.gpu.headlines import RESOLUTION, headline, named
+from tailwave.gpu.probes.parts import Better
 from tailwave.gpu.verdicts.criteria import within
 from tailwave.model import (
     Basis,

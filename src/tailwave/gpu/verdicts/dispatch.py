@@ -1,4 +1,6 @@
-"""The block dispatcher: how fast and how evenly CTAs get to the SMs.
+"""How fast, and how evenly, do CTAs get to the SMs?
+
+Published: 0.54 ns a CTA on a B300 (QuickRunCUDA).
 
 Bounds on any GPU:
 

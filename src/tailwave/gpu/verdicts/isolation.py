@@ -1,4 +1,6 @@
-"""Work beside other work: what a tenant on the same GPU costs, and whether a partition helps.
+"""What does a tenant on the same GPU cost, and does a partition help?
+
+No published figure was found.
 
 Bound on any GPU:
 

@@ -1,4 +1,7 @@
-"""Inside an SM: the warp schedulers, barriers, and the banks of shared memory.
+"""Do warps fill an SM, and what do barriers and bank conflicts cost?
+
+Published: an FMA takes 4 cycles (Volta and later), a barrier of 1,024 threads 77 and a way of a
+conflict 1.94 on a B300 (QuickRunCUDA).
 
 Bounds on any GPU:
 

@@ -1,4 +1,6 @@
-"""L2: what it gives, and what it costs SMs to share a line.
+"""What does L2 give, and what does it cost SMs to share a line?
+
+Published: H100 SXM 291 cycles (AI_kernels), H100 PCIe 7.1 TB/s.
 
 Bounds on any GPU:
 

@@ -1,4 +1,6 @@
-"""The link from the host to the GPU: what launches cost, one by one and as a graph.
+"""What do launches cost, one by one and as a graph?
+
+Published: A100 2.62 us on a stream and 1.34 us as a node, H200 2.43 and 1.26 (RRZE gpu-benches).
 
 A launch on a stream takes the host's driver, a doorbell and the GPU's front end each time; a graph
 node takes none of the host's time and was prepared before. Hence two bounds on any GPU:
