@@ -46,11 +46,7 @@ def _per_way(lab: Lab, mode: int) -> float:
 
 def _cures(lab: Lab) -> Results:
     for name, mode in (("banks.padded", _PADDED), ("banks.swizzled", _SWIZZLED)):
-        yield lab.bench.measure(
-            name,
-            "ratio",
-            partial(_cured, lab, mode),
-        )
+        yield lab.bench.measure(name, "ratio", partial(_cured, lab, mode))
 
 
 def _cured(lab: Lab, mode: int) -> float:
@@ -59,9 +55,7 @@ def _cured(lab: Lab, mode: int) -> float:
 
 def _cycles(lab: Lab, stride: int, mode: int) -> float:
     """Return the cycles of one access by a warp."""
-    with lab.words(2) as out:
-        lab.run("banks", 1, 32, out, stride, _ITERATIONS, mode)
-        cycles = int(out.read()[1])
+    cycles = int(lab.output(2, "banks", 1, 32, stride, _ITERATIONS, mode)[1])
     if cycles == 0:
         raise DeviceFailedError("The kernel counted no cycles.")
     return cycles / _ITERATIONS

@@ -45,11 +45,10 @@ def _bandwidths(lab: Lab) -> Results:
 
 
 def _rate(lab: Lab, *, to_device: bool, pinned: bool) -> float:
-    def work() -> None:
+    def copy() -> None:
         lab.device.copy(lab.stream, _BYTES, to_device=to_device, pinned=pinned)
-        lab.device.synchronize(lab.stream)
 
-    return _BYTES / lab.timed_us(work) / 1000
+    return _BYTES / lab.finished_us(copy) / 1000
 
 
 def _both(lab: Lab) -> Results:
@@ -70,11 +69,12 @@ def _both(lab: Lab) -> Results:
 def _small(lab: Lab) -> Results:
     lab.need(Feature.COPY)
 
-    def work() -> None:
-        lab.device.copy(lab.stream, _SMALL, to_device=True, pinned=True)
-        lab.device.synchronize(lab.stream)
+    def taken_us() -> float:
+        return lab.finished_us(
+            lambda: lab.device.copy(lab.stream, _SMALL, to_device=True, pinned=True)
+        )
 
-    yield lab.bench.measure("copy.small", "us", lambda: lab.typical_us(work), headline=True)
+    yield lab.bench.measure("copy.small", "us", lambda: lab.typical(taken_us), headline=True)
 
 
 def _link(lab: Lab) -> Results:

@@ -25,7 +25,7 @@ from tailwave.gpu.devices.base import DeviceFailedError
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
 from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
-from tailwave.model import Ints, Table
+from tailwave.model import Ints
 from tailwave.stats import slope
 
 _GRIDS = (65_536, 131_072, 262_144, 524_288, 1_048_576)
@@ -53,11 +53,7 @@ def _rate(lab: Lab) -> Results:
 
 
 def _grid_ns(lab: Lab, grid: int) -> float:
-    def work() -> None:
-        lab.run("empty", grid, 32)
-        lab.device.synchronize(lab.stream)
-
-    return lab.timed_us(work) * 1000
+    return lab.finished_us(lambda: lab.run("empty", grid, 32)) * 1000
 
 
 def _refill(lab: Lab) -> Results:
@@ -86,23 +82,15 @@ def refill_gap(sms: Ints, starts: Ints, ends: Ints) -> float:
 
 def _stamps(lab: Lab, grid: int) -> tuple[Ints, Ints, Ints]:
     """Run CTAs that fill an SM each; returns SM, start and end (ns) by CTA."""
-    with lab.words(4 * grid) as out:
-        lab.run("stamp", grid, 32, out, _CTA_CYCLES, shared=-1)
-        rows = out.read().reshape(grid, 4).astype(np.int64)
-    return rows[:, 0], rows[:, 1], rows[:, 2]
+    words = lab.output(4 * grid, "stamp", grid, 32, _CTA_CYCLES, shared=-1)
+    sms, starts, ends, _ = words.reshape(grid, 4).astype(np.int64).T
+    return sms, starts, ends
 
 
 def _first_wave(lab: Lab) -> Results:
     sms, starts, _ = _stamps(lab, lab.sm_count)
-    rows = zip(sms.tolist(), (starts - starts.min()).tolist(), strict=True)
-    yield Table(
-        name="dispatch.first_wave",
-        unit="",
-        rows=tuple(str(cta) for cta in range(lab.sm_count)),
-        columns=("sm", "start_ns"),
-        values=tuple((float(sm), float(start)) for sm, start in rows),
-        simulated=lab.device.facts.simulated,
-    )
+    rows = np.array([sms, starts - starts.min()], dtype=np.float64).T.tolist()
+    yield lab.table("dispatch.first_wave", "", ("sm", "start_ns"), dict(enumerate(rows)))
 
 
 def _tick(lab: Lab) -> Results:

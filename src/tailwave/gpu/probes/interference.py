@@ -18,13 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import numpy as np
-
 from tailwave.gpu.devices.base import Buffer, DeviceFailedError, Feature, Launch, Stream
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
 from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
-from tailwave.model import Measurement
+from tailwave.model import Measurement, Parameters
 
 _KERNELS = 2
 _VICTIM_CTAS = 16
@@ -151,7 +149,7 @@ def _graph(lab: Lab) -> Results:
 def _partition(lab: Lab) -> Results:
     lab.need(Feature.PARTITION)
     with lab.device.partition([lab.sm_count // _PARTITION_SHARE]) as (own, *_, others):
-        parameters: dict[str, float | int | str] = {"sms": own.sm_count}
+        parameters: Parameters = {"sms": own.sm_count}
         with _tenant(lab, others) as tenant, _victim(lab, own) as victim:
             yield from _quantiles(
                 lab, "partition", lambda: tenant.outlast(victim), parameters=parameters
@@ -171,25 +169,17 @@ def _quantiles(
     name: str,
     run_us: Callable[[], float],
     *,
-    parameters: dict[str, float | int | str] | None = None,
+    parameters: Parameters | None = None,
     most: int = _SAMPLES,
 ) -> Iterator[Measurement]:
     """Measure p50 and p99 of the victim; one sample is a hundred runs of it."""
-    figures = [
-        Figure(
-            f"interference.{name}",
-            "us",
-            {"quantile": quantile, **(parameters or {})},
-            headline=name in _HEADLINES,
-        )
-        for quantile in ("p50", "p99")
-    ]
+    headline = name in _HEADLINES
+    figure = Figure(f"interference.{name}", "us", parameters or {}, headline=headline)
 
-    def sample() -> tuple[float, float]:
-        times = [run_us() for _ in range(_RUNS)]
-        return float(np.percentile(times, 50)), float(np.percentile(times, 99))
+    def sample() -> list[float]:
+        return [run_us() for _ in range(_RUNS)]
 
-    yield from lab.bench.measure_together(figures, sample, first_use=run_us, most=most)
+    yield from lab.bench.quantiles(figure, sample, first_use=run_us, most=most)
 
 
 HEADLINES = {

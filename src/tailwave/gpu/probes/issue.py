@@ -29,7 +29,7 @@ from tailwave.gpu.devices.base import DeviceFailedError, NotSupportedError
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
 from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
-from tailwave.model import Ints, Measurement
+from tailwave.model import Ints, Measurement, Parameters
 
 _SCHEDULERS = 4
 _WARP = 32
@@ -56,7 +56,7 @@ def _slots(lab: Lab) -> Results:
 
 
 def _slots_of(lab: Lab, kind: str, warps: int) -> Iterator[Measurement]:
-    parameters: dict[str, float | int | str] = {"kind": kind, "warps_per_scheduler": warps}
+    parameters: Parameters = {"kind": kind, "warps_per_scheduler": warps}
     headline = (kind, warps) in _HEADLINES
     figures = (
         Figure("issue.slots", "1/clk", parameters, headline),
@@ -81,10 +81,9 @@ def _cycles(lab: Lab, kind: str, warps: int) -> float:
         raise NotSupportedError(f"An SM of this device does not hold {warps} warps.")
     number, iterations = _KINDS[kind]
     grid = ctas * lab.sm_count
-    with lab.words(3 * grid) as out:
-        shared = -1 if ctas == 1 else 0
-        lab.run("issue", grid, threads, out, number, iterations, shared=shared)
-        sms, starts, ends = out.read().reshape(grid, 3).astype(np.int64).T
+    shared = -1 if ctas == 1 else 0
+    words = lab.output(3 * grid, "issue", grid, threads, number, iterations, shared=shared)
+    sms, starts, ends = words.reshape(grid, 3).astype(np.int64).T
     return median_of_full(sms, starts, ends, ctas)
 
 

@@ -51,14 +51,8 @@ _POLLERS = (1, 4, 16, 64)
 
 def _latency(lab: Lab) -> Results:
     matrix = lab.latencies
-    yield Table(
-        name="l2.latency",
-        unit="clk",
-        rows=tuple(str(sm) for sm in lab.sms),
-        columns=tuple(str(line) for line in range(matrix.shape[1])),
-        values=tuple(tuple(row) for row in matrix.tolist()),
-        simulated=lab.device.facts.simulated,
-    )
+    rows = dict(zip(lab.sms, matrix.tolist(), strict=True))
+    yield lab.table("l2.latency", "clk", range(matrix.shape[1]), rows)
     clock = lab.bench.clock_mhz()
     for name, by_sm, headline in (
         ("l2.latency_mean", matrix.mean(axis=1), True),
@@ -138,14 +132,8 @@ def _partners(lab: Lab) -> dict[str, list[int]]:
 
 def _share_by_sm(lab: Lab, flags: Sequence[Buffer]) -> Table:
     partners = [tpc[0] for tpc in lab.die.tpcs if lab.sms[0] not in tpc]
-    return Table(
-        name="l2.share_by_sm",
-        unit="clk",
-        rows=tuple(str(sm) for sm in partners),
-        columns=("round_trip",),
-        values=tuple((_round_trip(lab, flags, [sm]),) for sm in partners),
-        simulated=lab.device.facts.simulated,
-    )
+    trips = {sm: (_round_trip(lab, flags, [sm]),) for sm in partners}
+    return lab.table("l2.share_by_sm", "clk", ("round_trip",), trips)
 
 
 @contextmanager
@@ -163,12 +151,11 @@ def _round_trip(lab: Lab, flags: Sequence[Buffer], partners: Sequence[int]) -> f
 
 def _one_round_trip(lab: Lab, flag: Buffer, partner: int) -> float:
     flag.write(np.zeros(_FLAG_CLEAR, dtype=np.uint64))
-    with lab.words(1) as out:
-        lab.run_everywhere("pingpong", 32, out, flag, _ROUNDS, lab.sms[0], partner)
-        cycles = int(out.read()[0])
+    ends = lab.sms[0], partner
+    (cycles,) = lab.output(1, "pingpong", lab.sm_count, 32, flag, _ROUNDS, *ends, shared=-1)
     if cycles == 0:
         raise DeviceFailedError(f"SMs {lab.sms[0]} and {partner} did not meet.")
-    return cycles / _ROUNDS
+    return float(cycles) / _ROUNDS
 
 
 def _poll(lab: Lab) -> Results:
@@ -191,10 +178,10 @@ def _seen_after(lab: Lab, flags: Sequence[Buffer], writer: int, pollers: Sequenc
 def _one_seen_after(lab: Lab, flag: Buffer, writer: int, pollers: Sequence[int]) -> float:
     mask = lab.mask(pollers)
     flag.write(np.zeros(_FLAG_CLEAR, dtype=np.uint64))
-    with lab.words(_ROUNDS) as out, lab.words(len(mask)) as selected:
+    with lab.words(len(mask)) as selected:
         selected.write(mask)
-        lab.run_everywhere("poll", 32, out, flag, _ROUNDS, writer, selected)
-        times = out.read()
+        args = (flag, _ROUNDS, writer, selected)
+        times = lab.output(_ROUNDS, "poll", lab.sm_count, 32, *args, shared=-1)
     if not times.all():
         raise DeviceFailedError(f"Of {len(pollers)} pollers not all saw every write.")
     return float(np.median(times))

@@ -22,28 +22,19 @@ from __future__ import annotations
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
 from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
-from tailwave.model import Table
 
 
 def _map(lab: Lab) -> Results:
     die = lab.die
-    simulated = lab.device.facts.simulated
-    yield Table(
-        name="topology.map",
-        unit="",
-        rows=tuple(str(place.sm) for place in die.places),
-        columns=("tpc", "gpc", "cpc", "confidence"),
-        values=tuple((p.tpc, p.gpc, p.cpc, p.confidence) for p in die.places),
-        simulated=simulated,
+    yield lab.table(
+        "topology.map",
+        "",
+        ("tpc", "gpc", "cpc", "confidence"),
+        {p.sm: (p.tpc, p.gpc, p.cpc, p.confidence) for p in die.places},
     )
-    yield Table(
-        name="topology.sizes",
-        unit="",
-        rows=tuple(str(gpc) for gpc in range(len(die.gpcs))),
-        columns=("sms", "tpcs"),
-        values=tuple((len(sms), len({die.place(sm).tpc for sm in sms})) for sms in die.gpcs),
-        simulated=simulated,
-    )
+    tpcs = [len({die.place(sm).tpc for sm in sms}) for sms in die.gpcs]
+    gpcs = zip(map(len, die.gpcs), tpcs, strict=True)
+    yield lab.table("topology.sizes", "", ("sms", "tpcs"), dict(enumerate(gpcs)))
     sizes = [len(sms) for sms in die.gpcs]
     for name, unit, value in (
         ("topology.gpcs", "GPCs", len(sizes)),
