@@ -20,8 +20,8 @@ UNKNOWN, 1 link OK.
 
 link       health    figure                  what it means for your work
 launch     OK        graph node 0.500 us     A chain of 1,000 small kernels
-                     stream launch 3.50 us   costs 3.50 ms in a stream and 500
-                                             us as a graph.
+                     stream launch 3.50 us   costs 3.50 ms in a stream and 0.500
+                                             ms as a graph.
 copy       WARNING   to the GPU 26.8 GB/s    A GiB to the GPU takes 40 ms from
                                              pinned memory.
                                              WARNING: the link's width under
@@ -85,6 +85,28 @@ Every figure
 def test_the_whole_report() -> None:
     """The answer, the links, what could not be measured, what it rests on, notes."""
     assert printed(render_check, NARROW) == NARROW_REPORT
+
+
+NARROW_PAGE = """
+launch     OK
+    graph node 0.500 us, stream launch 3.50 us
+    A chain of 1,000 small kernels costs 3.50 ms
+    in a stream and 0.500 ms as a graph.
+copy       WARNING
+    to the GPU 26.8 GB/s
+    A GiB to the GPU takes 40 ms from pinned
+    memory.
+    WARNING: the link's width under load, of what
+    both ends could do, 8 lanes (healthy: at least
+    16 lanes).
+"""
+
+
+def test_a_narrow_page_has_no_table() -> None:
+    """Where four columns have no room, the links stand below each other; nothing overflows."""
+    report = printed(render_check, NARROW, columns=50)
+    assert NARROW_PAGE in report
+    assert max(len(line) for line in report.splitlines()) <= 50
 
 
 def test_a_healthy_gpu() -> None:

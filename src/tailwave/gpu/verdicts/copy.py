@@ -14,9 +14,10 @@ Bounds on any GPU:
 
 from __future__ import annotations
 
-from tailwave.figures import quantity
+from msgspec.structs import replace
+
 from tailwave.gpu.verdicts.criteria import quotient, within
-from tailwave.gpu.verdicts.measurements import Measurements, amount, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amount, amounts, listed, sentences
 from tailwave.model import Criterion, Health, Measurement
 
 LINK = "copy"
@@ -79,13 +80,14 @@ def meaning(figures: Measurements) -> str:
     """Say how long a copy takes."""
     pinned, pageable = figures.get("copy.h2d_pinned"), figures.get("copy.h2d_pageable")
     small = figures.get("copy.small")
-    pinned_takes = f"A GiB to the GPU takes {_gib(pinned)} from pinned memory"
+    one, other = amounts(_gib(pinned), _gib(pageable))
+    gib = f"A GiB to the GPU takes {one} from pinned memory and {other} from pageable."
     return sentences(
-        (f"{pinned_takes} and {_gib(pageable)} from pageable.", (pinned, pageable)),
+        (gib, (pinned, pageable)),
         (f"A copy of a few bytes takes {amount(small)}.", (small,)),
     )
 
 
-def _gib(rate: Measurement) -> str:
-    """Word the time of a GiB at a rate in GB/s."""
-    return quantity(_GIB / rate.value, "s") if rate.value else "unknown"
+def _gib(rate: Measurement) -> Measurement:
+    """Return the time of a GiB at a rate in GB/s."""
+    return replace(rate, value=_GIB / rate.value if rate.value else None, unit="s")

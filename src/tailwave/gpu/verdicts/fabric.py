@@ -22,7 +22,7 @@ import msgspec
 
 from tailwave.gpu.headlines import RESOLUTION
 from tailwave.gpu.verdicts.criteria import divided, quotient, times, within
-from tailwave.gpu.verdicts.measurements import Measurements, duration, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amounts, duration, listed, sentences
 from tailwave.model import Criterion, Health, Measurement
 
 LINK = "fabric"
@@ -99,9 +99,9 @@ def meaning(figures: Measurements) -> str:
     """Say how far reads scale, and what a neighbour's reads cost."""
     chip = figures.get("fabric.speedup_chip", op="read")
     free, loaded = _alone(figures, "p50"), _beside_all(figures, "other_gpcs", "p50")
-    busy = f"{duration(loaded)} while all others read"
+    alone, busy = amounts(duration(free), duration(loaded))
     sms = chip.parameters.get("sms", "the")
     return sentences(
         (f"All {sms} SMs together read L2 {chip.value or 0:.0f} times as fast as one.", (chip,)),
-        (f"A read of L2 takes {duration(free)}, and {busy}.", (free, loaded)),
+        (f"A read of L2 takes {alone}, and {busy} while all others read.", (free, loaded)),
     )

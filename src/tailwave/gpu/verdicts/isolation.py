@@ -11,7 +11,7 @@ Bound on any GPU:
 from __future__ import annotations
 
 from tailwave.gpu.verdicts.criteria import quotient
-from tailwave.gpu.verdicts.measurements import Measurements, amount, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amounts, listed, sentences
 from tailwave.model import Criterion, Measurement
 
 LINK = "isolation"
@@ -47,8 +47,11 @@ def meaning(figures: Measurements) -> str:
     """Say what a tenant costs, and what a partition brings and costs."""
     shared, own = _p99(figures, "shared"), _p99(figures, "partition")
     pays = figures.get("interference.tenant_pays")
-    beside = f"Small work beside a tenant takes up to {amount(shared)}"
+    beside, apart = amounts(shared, own)
     return sentences(
-        (f"{beside}, and {amount(own)} with SMs of its own.", (shared, own)),
+        (
+            f"Small work beside a tenant takes up to {beside}, and {apart} with SMs of its own.",
+            (shared, own),
+        ),
         (f"The tenant then takes {pays.value or 0:.1f} times as long.", (pays,)),
     )

@@ -12,7 +12,7 @@ Bounds on any GPU:
 from __future__ import annotations
 
 from tailwave.gpu.verdicts.criteria import divided, quotient
-from tailwave.gpu.verdicts.measurements import Measurements, duration, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amount, duration, listed, sentences
 from tailwave.model import Criterion, Health, Measurement
 
 LINK = "l2"
@@ -70,5 +70,5 @@ def meaning(figures: Measurements) -> str:
     flag = figures.get("l2.share", where="other_gpc")
     return sentences(
         (f"A working set that fits L2 is read {gain.value or 0:.1f} times as fast.", (gain,)),
-        (f"A flag to another SM and back takes {duration(flag)}.", (flag,)),
+        (f"A flag to another SM and back takes {amount(duration(flag))}.", (flag,)),
     )

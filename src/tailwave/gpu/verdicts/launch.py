@@ -14,7 +14,7 @@ node takes none of the host's time and was prepared before. Hence two bounds on 
 from __future__ import annotations
 
 from tailwave.gpu.verdicts.criteria import quotient, times
-from tailwave.gpu.verdicts.measurements import Measurements, amount, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amount, amounts, listed, sentences
 from tailwave.model import Criterion, Health
 
 LINK = "launch"
@@ -56,8 +56,9 @@ def meaning(figures: Measurements) -> str:
     """Say what a chain of small kernels costs, and what reading a result does."""
     stream, node = figures.get("launch.back_to_back"), figures.get("launch.graph_node")
     wait = figures.get("launch.sync")
-    chain = f"A chain of {_CHAIN:,} small kernels costs {amount(stream, _CHAIN)} in a stream"
+    one_by_one, as_graph = amounts(stream, node, times=_CHAIN)
+    chain = f"A chain of {_CHAIN:,} small kernels costs {one_by_one} in a stream"
     return sentences(
-        (f"{chain} and {amount(node, _CHAIN)} as a graph.", (stream, node)),
+        (f"{chain} and {as_graph} as a graph.", (stream, node)),
         (f"Each result that the host waits for costs {amount(wait)}.", (wait,)),
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tailwave.figures import quantity
+from msgspec.structs import replace
+
+from tailwave.figures import quantities, quantity
 from tailwave.model import Measurement, Status
 
 
@@ -67,8 +69,16 @@ def sentences(*candidates: tuple[str, tuple[Measurement, ...]]) -> str:
     )
 
 
-def duration(figure: Measurement) -> str:
-    """Word a figure in cycles as the time that they took at the clock it was measured at."""
+def amounts(*figures: Measurement, times: float = 1.0) -> tuple[str, ...]:
+    """Word figures of one sentence, or a multiple of them, in one unit."""
+    known = [figure.value for figure in figures if figure.value is not None]
+    if len(known) < len(figures) or len({figure.unit for figure in figures}) > 1:
+        return tuple(amount(figure, times) for figure in figures)
+    return quantities(*(value * times for value in known), unit=figures[0].unit)
+
+
+def duration(figure: Measurement) -> Measurement:
+    """Return a figure in cycles as the time that they took at the clock it was measured at."""
     if figure.value is None or not figure.clock_mhz:
-        return amount(figure)
-    return quantity(figure.value / figure.clock_mhz * 1e3, "ns")
+        return figure
+    return replace(figure, value=figure.value / figure.clock_mhz * 1e3, unit="ns")
