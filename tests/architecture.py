@@ -110,7 +110,7 @@ FAMILIES = (
     Family("gpu.references", imports=("model", "gpu.headlines", "errors")),
     Family(
         "gpu.verdicts",
-        imports=("model", "gpu.headlines", "gpu.probes.parts", "figures"),
+        imports=("model", "gpu.headlines", "gpu.probes.parts", "stats", "figures"),
         registry="LINKS",
         support=("against_reference", "criteria", "link", "measurements"),
         engine="judge",
