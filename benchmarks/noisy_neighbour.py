@@ -30,7 +30,7 @@ from provenance import provenance
 import tailwave
 from tailwave.errors import TailwaveError, UnavailableError
 from tailwave.gpu.devices.cuda.compiler import compiled
-from tailwave.gpu.devices.cuda.libraries import load
+from tailwave.gpu.devices.cuda.opening import load
 
 GOAL = 8.0
 GREEN_SMS = (example.VICTIM_SMS, 96)  # what each party asks of torch

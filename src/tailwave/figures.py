@@ -57,6 +57,19 @@ def quantity(value: float, unit: str) -> str:
     return f"{_rounded(value)} {'' if unit == 'count' else unit}".rstrip()
 
 
+def quantities(*values: float, unit: str) -> tuple[str, ...]:
+    """Return the values of one sentence, times in one unit: 0.500 ms and 3.50 ms."""
+    us = [value * _US_PER_UNIT.get(unit, math.nan) for value in values]
+    if not all(map(math.isfinite, us)) or (unit == "ns" and max(map(abs, values)) < _NS_BELOW):
+        return tuple(quantity(value, unit) for value in values)
+    return in_one_unit(*us)
+
+
+def counted(count: float, noun: str) -> str:
+    """Return a count with its noun: "1 figure", "2 figures"."""
+    return f"{quantity(count, 'count')} {noun}{'' if count == 1 else 's'}"
+
+
 def _scaled(value: float, factor: int, units: tuple[str, ...]) -> str:
     """Return the value in the largest of the units that leaves at least one of it."""
     for unit in units[:-1]:

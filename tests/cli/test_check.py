@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -37,7 +38,7 @@ def check(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Check:
     """Run ``tailwave check`` on a faulty device, away from the user's own references."""
-    backends = {**tailwave.gpu.devices.BACKENDS, "faulty": "tests.cli.faulty:open"}
+    backends = {**tailwave.gpu.devices.BACKENDS, "faulty": "tests.cli.faulty"}
     monkeypatch.setattr(tailwave.gpu.devices, "BACKENDS", backends)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
@@ -55,6 +56,16 @@ def test_a_healthy_device_exits_0(check: Check) -> None:
     assert outcome.code == 0
     assert outcome.out.startswith("This simulated GPU schedules as any GPU should: 1 link OK.\n")
     assert outcome.err == ""
+
+
+def test_headline_figures_are_shown_as_they_are_taken(
+    check: Check, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal each headline figure is printed, above a bar; the others are not."""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    shown = check("faulty:none", probes=("banks",)).err
+    assert "  banks.cycles_per_way             2 clk (simulated)\n" in shown
+    assert "banks.padded" not in shown
 
 
 def test_a_warning_exits_1(check: Check) -> None:
@@ -147,7 +158,10 @@ def test_what_cannot_be_measured_has_its_reason(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--only", "nonsense"], "there is no probe nonsense; the probes are launch, dispatch"),
+        (
+            ["--only", "fabirc"],
+            "there is no probe fabirc. Did you mean fabric? The probes are launch, dispatch, ",
+        ),
         (["-o", "/none/such/session.json"], "cannot write /none/such/session.json: there is no"),
         (["--from", "a.json"], "--from goes with --save-reference"),
     ],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tailwave.gpu.headlines import HEADLINES, Better, headline, named
+from tailwave.gpu.headlines import HEADLINES, headline, named
 from tailwave.gpu.probes import PROBES
-from tailwave.gpu.verdicts import VERDICTS
+from tailwave.gpu.probes.parts import Better
+from tailwave.gpu.verdicts import LINKS
 from tailwave.session import load
 from tests.places import DATA
 
@@ -25,7 +26,7 @@ def test_words_are_of_figures_that_a_probe_takes() -> None:
 
 def test_every_probe_has_its_link() -> None:
     """What a probe measures is judged by just one link."""
-    judged = sorted(probe for link in VERDICTS for probe in link.PROBES)
+    judged = sorted(probe for link in LINKS for probe in link.PROBES)
     assert judged == sorted(probe.name for probe in PROBES)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tailwave.model import Health
-from tailwave.reports.check_terminal import render_check
+from tailwave.reports.check_terminal import render_check, render_figures
+from tests.measured import SIMULATED
 from tests.reports.checks import HEALTHY, LAUNCH, LOST, NARROW, NO_DEVICE, SIMULATION
 from tests.reports.printed import printed
 
@@ -19,8 +20,8 @@ UNKNOWN, 1 link OK.
 
 link       health    figure                  what it means for your work
 launch     OK        graph node 0.500 us     A chain of 1,000 small kernels
-                     stream launch 3.50 us   costs 3.50 ms in a stream and 500
-                                             us as a graph.
+                     stream launch 3.50 us   costs 3.50 ms in a stream and 0.500
+                                             ms as a graph.
 copy       WARNING   to the GPU 26.8 GB/s    A GiB to the GPU takes 40 ms from
                                              pinned memory.
                                              WARNING: the link's width under
@@ -67,10 +68,45 @@ This simulated GPU schedules as any GPU should: 1 link OK.
 link       health    figure (simulated)      what it means for your work
 """
 
+FIGURES = """\
+
+Every figure
+  launch.graph_node
+      0.500 us, 0.490 us to 0.510 us, 3 samples, 1 far out, at 1,980 MHz
+  copy.link_width (most 16)
+      8 lanes
+  interference.partition
+      unsupported: This driver cannot split the SMs.
+  context.partition_create
+      unsupported: This driver cannot split the SMs.
+"""
+
 
 def test_the_whole_report() -> None:
     """The answer, the links, what could not be measured, what it rests on, notes."""
     assert printed(render_check, NARROW) == NARROW_REPORT
+
+
+NARROW_PAGE = """
+launch     OK
+    graph node 0.500 us, stream launch 3.50 us
+    A chain of 1,000 small kernels costs 3.50 ms
+    in a stream and 0.500 ms as a graph.
+copy       WARNING
+    to the GPU 26.8 GB/s
+    A GiB to the GPU takes 40 ms from pinned
+    memory.
+    WARNING: the link's width under load, of what
+    both ends could do, 8 lanes (healthy: at least
+    16 lanes).
+"""
+
+
+def test_a_narrow_page_has_no_table() -> None:
+    """Where four columns have no room, the links stand below each other; nothing overflows."""
+    report = printed(render_check, NARROW, columns=50)
+    assert NARROW_PAGE in report
+    assert max(len(line) for line in report.splitlines()) <= 50
 
 
 def test_a_healthy_gpu() -> None:
@@ -105,3 +141,14 @@ def test_what_a_lost_gpu_had_given_is_shown() -> None:
     assert report.startswith("CRITICAL: this GPU was not checked to the end. The GPU stopped")
     assert "launch     OK        graph node 0.500 us" in report
     assert "  failed       copy: The GPU stopped answering.\n" in report
+
+
+def test_every_figure() -> None:
+    """In the order in which they were taken: interval, samples, outliers, clock, or why not."""
+    assert printed(render_figures, NARROW) == FIGURES
+
+
+def test_simulated_figures_are_headed_so() -> None:
+    """The heading says when the figures are simulated."""
+    simulated = replace(NARROW, device=SIMULATED)
+    assert printed(render_figures, simulated).startswith("\nEvery figure (simulated)\n")

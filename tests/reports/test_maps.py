@@ -8,8 +8,7 @@ import pytest
 
 from tailwave.model import Table
 from tailwave.reports.die import latency_die, latency_matrix
-from tailwave.reports.maps import render_maps
-from tailwave.reports.shades import Shades
+from tailwave.reports.maps import Shades, render_maps
 from tests.measured import session
 from tests.reports.checks import MAPPED, mapped
 from tests.reports.printed import printed
@@ -55,11 +54,13 @@ def test_a_session_without_maps() -> None:
     assert printed(render_maps, session()) == NOTHING
 
 
-@pytest.mark.parametrize("tpcs", [1, 9, 11, 16])
-def test_a_map_fits_80_columns(tpcs: int) -> None:
-    """Large GPCs have narrower SMs."""
-    report = printed(render_maps, mapped(8, tpcs))
-    assert max(len(line) for line in report.splitlines()) <= 80
+@pytest.mark.parametrize(("columns", "tpcs"), [(80, 1), (80, 9), (80, 16), (50, 9)])
+def test_a_map_fits_its_page(columns: int, tpcs: int) -> None:
+    """Large GPCs and narrow pages have narrower SMs, and each GPC keeps its line."""
+    report = printed(render_maps, mapped(8, tpcs), columns=columns)
+    assert max(len(line) for line in report.splitlines()) <= columns
+    gpcs = [line for line in report.splitlines() if line.endswith(" clk") and "GPC" in line]
+    assert len(gpcs) == 8
 
 
 def test_a_die_whose_latencies_are_not_known() -> None:

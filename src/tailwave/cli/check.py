@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from tailwave.cli.printing import print_session
 from tailwave.errors import UsageError
+from tailwave.figures import counted, quantity
 from tailwave.model import Health
+
+if TYPE_CHECKING:
+    from tailwave.gpu.check import Progress
+    from tailwave.model import Measurement
 
 # The monitoring plug-ins' exit codes.
 EXIT_CODES: Final = {Health.OK: 0, Health.WARNING: 1, Health.CRITICAL: 2, Health.UNKNOWN: 3}
@@ -62,21 +69,18 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     Exits as monitoring plug-ins do: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
     """
-    from tailwave.cli.checking import check, plan  # noqa: PLC0415 - numpy is not needed for --help
-
     _refuse_unwritable(output)
-    wanted = plan(device, quick=quick, only=only)
     if save_reference:
-        from tailwave.cli.referencing import write_reference  # noqa: PLC0415 - seldom wanted
-
-        write_reference(wanted, runs, sessions, output)
+        _save_reference(sessions, runs, output, device=device, quick=quick, only=only)
         return
     if sessions:
         raise UsageError("--from goes with --save-reference; tailwave show renders a session.")
-    session = check(wanted)
-    if output is not None:
-        from tailwave.session import save  # noqa: PLC0415 - wanted with -o only
+    from tailwave.gpu.check import check  # noqa: PLC0415 - numpy is not needed for --help
+    from tailwave.session import save  # noqa: PLC0415 - as above
 
+    with _progress() as progress:
+        session = check(device, quick=quick, only=only, progress=progress)
+    if output is not None:
         save(session, output)
     print_session(session, as_json=as_json)
     ctx.exit(EXIT_CODES[session.health])
@@ -86,3 +90,48 @@ def _refuse_unwritable(output: Path | None) -> None:
     """Refuse before a minute is spent on measuring what could then not be saved."""
     if output is not None and not os.access(output if output.exists() else output.parent, os.W_OK):
         raise UsageError(f"cannot write {output}: there is no such folder, or it is not yours.")
+
+
+def _save_reference(  # noqa: PLR0913 - as the command
+    sessions: tuple[Path, ...],
+    runs: int,
+    output: Path | None,
+    *,
+    device: str,
+    quick: bool,
+    only: tuple[str, ...],
+) -> None:
+    """Make a reference of saved sessions, or of runs here and now, and say where it lies."""
+    from tailwave.gpu.check import measure_reference  # noqa: PLC0415 - as above
+    from tailwave.gpu.references.make import make_reference  # noqa: PLC0415
+    from tailwave.gpu.references.store import save_reference  # noqa: PLC0415
+    from tailwave.session import load  # noqa: PLC0415
+
+    if sessions:
+        made = make_reference([load(path) for path in sessions])
+    else:
+        with _progress() as progress:
+            made = measure_reference(device, runs, quick=quick, only=only, progress=progress)
+    path = save_reference(made, output)
+    figures = counted(len(made.figures), "figure")
+    click.echo(f"wrote {path}: {figures} of {made.device}, {made.runs} runs", err=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Show on a terminal's stderr which probe runs, and each headline figure as it is taken."""
+    from tailwave.cli.bar import Bar  # noqa: PLC0415 - rich is slow to import
+    from tailwave.gpu.probes import PROBES  # noqa: PLC0415 - as above
+
+    names = [probe.name for probe in PROBES]
+    with Bar(total=len(names), words="{task.description:<13}") as bar:
+
+        def show(probe: str, figure: Measurement | None) -> None:
+            if figure is None:
+                bar.update(probe, names.index(probe))
+            elif figure.headline and bar.is_seen:
+                value = "-" if figure.value is None else quantity(figure.value, figure.unit)
+                simulated = " (simulated)" if figure.simulated else ""
+                bar.console.print(f"  {figure.name:<32} {value}{simulated}", soft_wrap=True)
+
+        yield show

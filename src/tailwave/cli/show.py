@@ -34,31 +34,14 @@ def command(  # noqa: PLR0913 - one parameter an option
     """
     from tailwave.session import load  # noqa: PLC0415 - msgspec is not needed for --help
 
-    session = _judged(load(file)) if judge else load(file)
-    print_session(session, as_json=as_json)
-    if not as_json:
-        _print_more(session, figures=figures, maps=maps)
+    session = load(file)
+    if judge:
+        from tailwave.gpu.check import judged  # noqa: PLC0415 - wanted with --judge only
+
+        session = judged(session)
+    print_session(session, as_json=as_json, figures=figures, maps=maps)
     if png is not None:
         _save_pictures(session, png)
-
-
-def _judged(session: Session) -> Session:
-    """Judge a session's figures again; without a device there is nothing to judge."""
-    from tailwave.cli.judging import judged  # noqa: PLC0415 - wanted with --judge only
-
-    return session if session.device is None else judged(session, session.device)
-
-
-def _print_more(session: Session, *, figures: bool, maps: bool) -> None:
-    from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
-    from tailwave.reports.figure_list import render_figures  # noqa: PLC0415
-    from tailwave.reports.maps import render_maps  # noqa: PLC0415
-
-    console = ReportConsole()
-    if figures:
-        render_figures(session, console)
-    if maps:
-        render_maps(session, console)
 
 
 def _save_pictures(session: Session, folder: Path) -> None:

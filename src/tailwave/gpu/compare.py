@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tailwave.gpu.headlines import RESOLUTION, Better, headline, named
+from tailwave.gpu.headlines import RESOLUTION, headline, named
+from tailwave.gpu.probes.parts import Better
 from tailwave.model import Comparison, Difference, FigureKey, Measurement, Session
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from tailwave.figures import counted
 from tailwave.model import DeviceFacts, Health, Session, Verdict
 
 _FROM_WORST = (Health.CRITICAL, Health.WARNING, Health.UNKNOWN, Health.OK)
@@ -49,7 +50,7 @@ def _counts(verdicts: tuple[Verdict, ...]) -> str:
             parts.append(f"{_listed(links)} {health.upper()}")
     healthy = sum(verdict.health is Health.OK for verdict in verdicts)
     if healthy:
-        parts.append(f"{healthy} link{'s' if healthy > 1 else ''} OK")
+        parts.append(f"{counted(healthy, 'link')} OK")
     return ", ".join(parts)
 
 

@@ -7,8 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailwave.figures import quantity
-from tailwave.model import Basis, Criterion, DeviceFacts, Health, Session, Status, Verdict
+from tailwave.figures import counted, quantities, quantity
+from tailwave.model import (
+    Basis,
+    Criterion,
+    DeviceFacts,
+    Health,
+    Measurement,
+    Session,
+    Status,
+    Verdict,
+)
 from tailwave.reports.check_headline import headline
 from tailwave.reports.page import Cell, Page
 from tailwave.reports.subject import device_name, is_simulated, moment
@@ -23,7 +32,8 @@ _STYLES = {
     Health.OK: "green",
 }
 _LINK, _HEALTH, _FIGURE = 9, 8, 22  # widths of the table's columns
-_NOTHING = " " * 26  # as wide as what stands before the words of a criterion
+_NARROW = 72  # on narrower pages the table's columns stand below each other
+_INDENT = "    "
 
 
 def render_check(session: Session, console: Console) -> None:
@@ -32,7 +42,10 @@ def render_check(session: Session, console: Console) -> None:
     page.paragraph(headline(session), style="bold")
     if session.device is not None:
         _print_subject(page, session, session.device)
-    _print_links(page, session)
+    if session.verdicts:
+        page.blank()
+        print_links = _print_list if page.width < _NARROW else _print_table
+        print_links(page, session)
     _print_unmeasured(page, session)
     _print_details(page, session.verdicts)
     page.items("Notes", session.notes)
@@ -43,16 +56,12 @@ def _print_subject(page: Page, session: Session, device: DeviceFacts) -> None:
     page.blank()
     page.paragraph(_device(device), lead="  device     ", lead_style="dim")
     page.paragraph(session.reference or "none", lead="  reference  ", lead_style="dim")
-    figures = sum(m.status is Status.OK for m in session.measurements)
+    figures = counted(sum(m.status is Status.OK for m in session.measurements), "figure")
     page.paragraph(
-        f"{moment(session.started)}, {quantity(session.seconds, 's')}, {_counted(figures)}",
+        f"{moment(session.started)}, {quantity(session.seconds, 's')}, {figures}",
         lead="  run        ",
         lead_style="dim",
     )
-
-
-def _counted(figures: int) -> str:
-    return "1 figure" if figures == 1 else f"{figures} figures"
 
 
 def _device(device: DeviceFacts) -> str:
@@ -63,10 +72,7 @@ def _device(device: DeviceFacts) -> str:
     return ", ".join(parts)
 
 
-def _print_links(page: Page, session: Session) -> None:
-    if not session.verdicts:
-        return
-    page.blank()
+def _print_table(page: Page, session: Session) -> None:
     figure = "figure (simulated)" if is_simulated(session) else "figure"
     _print_row(page, ("link", "health", figure, "what it means for your work"), "dim")
     for verdict in session.verdicts:
@@ -77,13 +83,21 @@ def _print_links(page: Page, session: Session) -> None:
         )
 
 
+def _print_list(page: Page, session: Session) -> None:
+    """Print the links one below the other, where there is no room for a table."""
+    for verdict in session.verdicts:
+        lead = f"{verdict.link:<{_LINK}}  "
+        page.paragraph(verdict.health.upper(), lead=lead, style=_STYLES[verdict.health])
+        simulated = " (simulated)" if is_simulated(session) else ""
+        for text in (f"{verdict.claim}{simulated}", verdict.meaning, *_complaints(verdict)):
+            page.paragraph(text, lead=_INDENT)
+
+
 def _complaints(verdict: Verdict) -> list[str]:
     """Say what keeps a link from being OK."""
-    return [
-        f"{c.health.upper()}: {c.what}, {quantity(c.value, c.unit)} ({_healthy(c)})."
-        for c in verdict.criteria
-        if c.value is not None and c.health in {Health.WARNING, Health.CRITICAL}
-    ]
+    bad = [c for c in verdict.criteria if c.health in {Health.WARNING, Health.CRITICAL}]
+    worded = [(c, *_worded(c)) for c in bad]
+    return [f"{c.health.upper()}: {c.what}, {figure} ({bound})." for c, figure, bound in worded]
 
 
 def _print_row(page: Page, texts: tuple[str, str, str, str], style: str) -> None:
@@ -116,15 +130,16 @@ def _print_details(page: Page, verdicts: tuple[Verdict, ...]) -> None:
         page.paragraph(verdict.link, style="bold")
         for criterion in verdict.criteria:
             if criterion.value is not None and not _is_as_usual(criterion):
-                _print_criterion(page, criterion, criterion.value)
+                _print_criterion(page, criterion)
         _print_as_usual(page, verdict)
         _print_not_compared(page, verdict)
 
 
-def _print_criterion(page: Page, criterion: Criterion, value: float) -> None:
-    lead = _lead(criterion.health, quantity(value, criterion.unit))
+def _print_criterion(page: Page, criterion: Criterion) -> None:
+    figure, bound = _worded(criterion)
     style = "" if criterion.health is Health.OK else _STYLES[criterion.health]
-    page.paragraph(f"{criterion.what} ({_healthy(criterion)})", lead=lead, lead_style=style)
+    lead = _lead(criterion.health, figure)
+    page.paragraph(f"{criterion.what} ({bound})", lead=lead, lead_style=style)
 
 
 def _is_as_usual(criterion: Criterion) -> bool:
@@ -135,7 +150,7 @@ def _is_as_usual(criterion: Criterion) -> bool:
 def _print_as_usual(page: Page, verdict: Verdict) -> None:
     count = sum(_is_as_usual(criterion) for criterion in verdict.criteria)
     if count:
-        lead = _lead(Health.OK, _counted(count))
+        lead = _lead(Health.OK, counted(count, "figure"))
         page.paragraph("within what the reference allows", lead=lead)
 
 
@@ -150,14 +165,47 @@ def _print_not_compared(page: Page, verdict: Verdict) -> None:
         if criterion.basis is Basis.REFERENCE and criterion.value is None:
             names.setdefault(criterion.reason, []).append(criterion.what)
     for reason, whats in names.items():
-        page.paragraph(f"not compared: {'; '.join(whats)}. {reason}", lead=_NOTHING, style="dim")
+        lead = " " * len(_lead(verdict.health, ""))
+        page.paragraph(f"not compared: {'; '.join(whats)}. {reason}", lead=lead, style="dim")
 
 
-def _healthy(criterion: Criterion) -> str:
-    """Say which figures are healthy."""
+def _worded(criterion: Criterion) -> tuple[str, str]:
+    """Word a figure, and which figures are healthy, in one unit."""
+    value, least, most = criterion.value, criterion.least, criterion.most
+    known = [number for number in (value, least, most) if number is not None]
+    words: dict[float | None, str] = dict(
+        zip(known, quantities(*known, unit=criterion.unit), strict=True)
+    )
+    low, high = words.get(least, ""), words.get(most, "")
+    bounds = f"{low} to {high}" if low and high else f"at least {low}" if low else f"up to {high}"
     word = "the reference allows" if criterion.basis is Basis.REFERENCE else "healthy"
-    least = None if criterion.least is None else quantity(criterion.least, criterion.unit)
-    most = None if criterion.most is None else quantity(criterion.most, criterion.unit)
-    if least is not None and most is not None:
-        return f"{word}: {least} to {most}"
-    return f"{word}: at least {least}" if least is not None else f"{word}: up to {most}"
+    return words.get(value, ""), f"{word}: {bounds}"
+
+
+def render_figures(session: Session, console: Console) -> None:
+    """Print the figures in the order in which they were taken, headline figures in bold."""
+    page = Page(console)
+    heading = "Every figure (simulated)" if is_simulated(session) else "Every figure"
+    page.heading(heading)
+    for measurement in session.measurements:
+        style = "bold" if measurement.headline else ""
+        page.paragraph(_title(measurement), lead="  ", style=style)
+        page.paragraph(_figure(measurement), lead="      ")
+
+
+def _title(measurement: Measurement) -> str:
+    parameters = ", ".join(f"{name} {value}" for name, value in measurement.parameters.items())
+    return f"{measurement.name} ({parameters})" if parameters else measurement.name
+
+
+def _figure(measurement: Measurement) -> str:
+    if measurement.status is not Status.OK or measurement.value is None:
+        return f"{measurement.status}: {measurement.reason}"
+    unit = measurement.unit
+    value, low, high = quantities(measurement.value, *measurement.interval, unit=unit)
+    parts = [value]
+    parts += [f"{low} to {high}"] if low != high else []
+    parts += [f"{len(measurement.samples)} samples"] if measurement.samples else []
+    parts += [f"{measurement.outliers} far out"] if measurement.outliers else []
+    parts += [f"at {measurement.clock_mhz:,.0f} MHz"] if measurement.clock_mhz else []
+    return ", ".join(parts)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailwave.figures import percent, quantity
-from tailwave.model import Comparison, Difference, Measurement, Session
+from tailwave.figures import percent, quantities
+from tailwave.model import Comparison, Difference, Session
 from tailwave.reports.page import Page
 from tailwave.reports.subject import device_name, moment
 
@@ -60,7 +60,7 @@ def _print_difference(page: Page, number: int, difference: Difference) -> None:
     lead = f"{number:>2}. {_WORDS[difference.worse]:<7}  "
     title = f"{difference.what}: {_change(difference)}"
     page.paragraph(title, lead=lead, lead_style=_STYLES[difference.worse], style="bold")
-    page.paragraph(f"{_figure(difference.before)} -> {_figure(difference.after)}", lead=_INDENT)
+    page.paragraph(" -> ".join(_figures(difference)), lead=_INDENT)
     page.paragraph(f"It decides {difference.decides}.", lead=_INDENT)
 
 
@@ -74,10 +74,15 @@ def _change(difference: Difference) -> str:
     return f"{percent(abs(change))} {'more' if change > 0 else 'less'}"
 
 
-def _figure(measurement: Measurement) -> str:
-    low, high = (quantity(bound, measurement.unit) for bound in measurement.interval)
-    value = quantity(measurement.value or 0.0, measurement.unit)
-    return value if low == high else f"{value} ({low} to {high})"
+def _figures(difference: Difference) -> list[str]:
+    """Word both figures with their intervals, in one unit."""
+    both = (difference.before, difference.after)
+    values = [number for m in both for number in (m.value or 0.0, *m.interval)]
+    words = quantities(*values, unit=difference.before.unit)
+    return [
+        value if low == high else f"{value} ({low} to {high})"
+        for value, low, high in (words[:3], words[3:])
+    ]
 
 
 def _small(differences: tuple[Difference, ...]) -> str:

@@ -48,6 +48,11 @@ class Page:
         """Print an empty line."""
         self._console.print()
 
+    @property
+    def width(self) -> int:
+        """The columns of a line."""
+        return self._width
+
     def paragraph(
         self, body: str, *, lead: str = "", lead_style: str = "", style: str = ""
     ) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tailwave.errors import UnavailableError
 from tailwave.gpu.devices.cuda.compiler import compiled, compiled_source
-from tailwave.gpu.devices.cuda.libraries import Libraries, load
+from tailwave.gpu.devices.cuda.opening import Libraries, load
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 each_architecture = pytest.mark.parametrize("architecture", ARCHITECTURES)

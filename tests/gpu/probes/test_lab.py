@@ -64,12 +64,13 @@ def test_everywhere_is_one_cta_on_each_sm() -> None:
 def test_short_work_takes_the_median_of_twenty_runs() -> None:
     """In microseconds."""
     device = FakeDevice()
+    lab = lab_of(device)
     times_ns = iter(range(1_000, 21_000, 1_000))
 
     def work() -> None:
         device.now += next(times_ns)
 
-    assert lab_of(device).typical_us(work) == 10.5
+    assert lab.typical(lambda: lab.timed_us(work)) == 10.5
 
 
 def test_sms_are_found_over_several_launches() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tailwave.errors import UsageError
 from tailwave.gpu import probes
 from tailwave.gpu.devices.base import DeviceFailedError, DeviceLostError, Feature, Launch
-from tailwave.gpu.probes import PROBES, run_probes
+from tailwave.gpu.probes import PROBES, probes_called, run_probes
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
 from tailwave.gpu.probes.parts import Part, Probe, Results
@@ -132,10 +132,38 @@ def test_progress_names_each_probe() -> None:
     assert begun == ["launch", "banks"]
 
 
-def test_an_unknown_probe_is_a_usage_error() -> None:
-    """A name that is no probe's is refused, with the names that are."""
-    with pytest.raises(UsageError, match="no probe lunch"):
-        list(run_probes(FakeDevice(), only=["lunch"]))
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [("fabric", "fabric"), ("L2", "l2"), ("l_2", "l2"), ("Fabric.speedup", "fabric")],
+)
+def test_a_probe_answers_to_its_name_however_it_is_typed(word: str, name: str) -> None:
+    """Case and underscores do not matter, and a figure's name stands for its probe."""
+    assert [probe.name for probe in probes_called([word])] == [name]
+
+
+def test_probes_come_in_running_order() -> None:
+    """Whatever the order in which they were asked for; all where none was."""
+    assert [probe.name for probe in probes_called(["l2", "launch"])] == ["launch", "l2"]
+    assert probes_called([]) == PROBES
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("lunch", " Did you mean launch?"),
+        ("bandwidth", " Did you mean l2?"),
+        ("latency", " Did you mean fabric or l2?"),
+        ("nonsense", ""),
+        ("_", ""),
+    ],
+)
+def test_an_unknown_probe_is_a_usage_error(word: str, meant: str) -> None:
+    """What is no probe's name is refused, with those that are near it or take such a figure."""
+    with pytest.raises(UsageError) as refusal:
+        probes_called([word])
+    assert str(refusal.value).startswith(
+        f"there is no probe {word}.{meant} The probes are launch, dispatch, issue, "
+    )
 
 
 def test_work_that_does_not_reach_every_sm_is_refused() -> None:

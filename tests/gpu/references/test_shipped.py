@@ -52,7 +52,7 @@ def test_a_reference_lies_under_its_models_name() -> None:
     assert NAMES == ["h200.json"]
     reference, _ = find_reference(H200)
     assert reference is not None
-    assert file_name(DeviceFacts(reference.device, "cuda")) == "h200.json"
+    assert file_name(reference.device, simulated=False) == "h200.json"
     assert not reference.simulated
 
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tailwave.errors import UnreadableInputError, UsageError
-from tailwave.gpu.references.store import file_name, find_reference, own_path, save_reference
+from tailwave.gpu.references.store import file_name, find_reference, save_reference
 from tailwave.model import DeviceFacts, Reference
 from tests.measured import SIMULATED
 
@@ -45,7 +45,7 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_models_file(device: DeviceFacts, expected: str) -> None:
     """The file is the model's name in lower case; a simulation has a file of its own."""
-    assert file_name(device) == expected
+    assert file_name(device.name, simulated=device.simulated) == expected
 
 
 def test_there_is_none() -> None:
@@ -58,14 +58,14 @@ def test_there_is_none() -> None:
 
 def test_the_users_own_is_found(tmp_path: Path) -> None:
     """What was saved under the user's data folder is found again."""
-    save_reference(KNOWN, own_path(L99))
     path = tmp_path / "tailwave" / "references" / "l99.json"
+    assert save_reference(KNOWN) == path
     assert find_reference(L99) == (KNOWN, f"NVIDIA L99, 5 runs, {path}")
 
 
 def test_a_part_of_a_gpu_is_not_compared_with_the_whole() -> None:
     """A MIG slice has fewer SMs than its model's reference."""
-    save_reference(KNOWN, own_path(L99))
+    save_reference(KNOWN)
     found, why = find_reference(msgspec.structs.replace(L99, sm_count=18))
     assert found is None
     assert why.endswith("is of 72 SMs, and this device has 18")
@@ -73,8 +73,7 @@ def test_a_part_of_a_gpu_is_not_compared_with_the_whole() -> None:
 
 def test_a_damaged_reference_is_refused() -> None:
     """A reference that cannot be read is named, and not taken for none."""
-    own_path(L99).parent.mkdir(parents=True)
-    own_path(L99).write_text("{")
+    save_reference(KNOWN).write_text("{")
     with pytest.raises(UnreadableInputError, match=r"the reference .*l99.json cannot be read"):
         find_reference(L99)
 

@@ -35,22 +35,16 @@ def healths(
 def test_the_tolerance_of_few_runs_is_a_prediction_interval() -> None:
     """Of three runs with a deviation of 0.1 the next is within 22.327 * 0.1 * sqrt(4/3)."""
     known = reference("issue.barrier", 8.4, 8.5, 8.6).figures[0]
-    assert tolerance(known) == pytest.approx(22.327 * 0.1 * (4 / 3) ** 0.5)
+    assert tolerance(known) == pytest.approx(22.327125 * 0.1 * (4 / 3) ** 0.5)
 
 
 def test_more_runs_know_their_spread_better() -> None:
     """Five runs of the same deviation allow less than three."""
     five = reference("issue.barrier", 8.4, 8.45, 8.5, 8.55, 8.6).figures[0]
-    assert tolerance(five) == pytest.approx(7.173 * 0.0790569 * (6 / 5) ** 0.5, rel=1e-5)
+    assert tolerance(five) == pytest.approx(7.17318 * 0.0790569 * (6 / 5) ** 0.5)
 
 
-def test_very_many_runs_use_the_last_quantile() -> None:
-    """Beyond the table the bound is a little too wide, and never too narrow."""
-    many = reference("issue.barrier", *([8.0, 9.0] * 20)).figures[0]
-    assert tolerance(many) > 3.09 * 0.5
-
-
-@pytest.mark.parametrize("runs", range(3, 12))
+@pytest.mark.parametrize("runs", [*range(3, 12), 40])
 def test_a_healthy_gpu_is_beyond_the_tolerance_once_in_a_thousand(runs: int) -> None:
     """If runs scatter normally, the next is that much above their mean with 0.1% probability.
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tailwave.gpu.verdicts import copy
-from tailwave.gpu.verdicts.figures import Figures
+from tailwave.gpu.verdicts.measurements import Measurements
 from tailwave.model import Health
 from tests.gpu.verdicts.links import healths, words
 from tests.measured import figure
@@ -46,7 +46,7 @@ def test_the_link_is_as_wide_as_its_ends(lanes: int, expected: Health) -> None:
 def test_a_link_whose_ends_are_not_known_has_no_bound(parameters: dict[str, float]) -> None:
     """It is as wide as it is; nothing says that it could be wider."""
     width = replace(figure("copy.link_width", 1.0, "lanes"), parameters=parameters)
-    (link,) = [c for c in copy.criteria(Figures([width])) if c.value is not None]
+    (link,) = [c for c in copy.criteria(Measurements([width])) if c.value is not None]
     assert (link.health, link.least) == (Health.OK, None)
 
 

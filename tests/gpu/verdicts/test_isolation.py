@@ -47,7 +47,7 @@ def test_what_it_means() -> None:
     ) == (
         "p99 alone 120 us, beside a tenant 4.60 ms, with own SMs 361 us",
         (
-            "Small work beside a tenant takes up to 4.60 ms, and 361 us with SMs of its own. "
+            "Small work beside a tenant takes up to 4.60 ms, and 0.361 ms with SMs of its own. "
             "The tenant then takes 1.4 times as long."
         ),
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from types import ModuleType
 
 import pytest
 
-from tailwave.gpu.verdicts import VERDICTS
-from tailwave.gpu.verdicts.health import worst
-from tailwave.gpu.verdicts.judge import judge
+from tailwave.gpu.verdicts import LINKS
+from tailwave.gpu.verdicts.judge import judge, worst
+from tailwave.gpu.verdicts.link import Link
 from tailwave.model import Health, Measurement, Reference, ReferenceFigure, Status, Verdict
 from tests.gpu.verdicts.links import words
 from tests.measured import figure, without
@@ -108,8 +107,8 @@ def test_only_links_that_were_asked_about_are_judged() -> None:
     assert links == ["issue", "copy"]
 
 
-@pytest.mark.parametrize("link", VERDICTS, ids=[link.LINK for link in VERDICTS])
-def test_a_link_without_figures_has_no_words(link: ModuleType) -> None:
+@pytest.mark.parametrize("link", LINKS, ids=[link.LINK for link in LINKS])
+def test_a_link_without_figures_has_no_words(link: Link) -> None:
     """Every link can be asked without any figure, and then says and condemns nothing."""
     assert words(link) == ("", "")
     (verdict,) = judge([], None, [link.PROBES[0]])

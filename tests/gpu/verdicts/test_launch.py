@@ -55,7 +55,7 @@ def test_what_it_means() -> None:
     ) == (
         "graph node 0.500 us, stream launch 3.50 us, launch + wait 8.50 us",
         (
-            "A chain of 1,000 small kernels costs 3.50 ms in a stream and 500 us as a graph. "
+            "A chain of 1,000 small kernels costs 3.50 ms in a stream and 0.500 ms as a graph. "
             "Each result that the host waits for costs 8.50 us."
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tailwave.gpu.verdicts.repeatability import repeatability
+from tailwave.gpu.verdicts.judge import repeatability
 from tailwave.model import Health, Measurement, Status
 from tests.measured import figure, without
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
-from typing import Final
+from importlib import import_module
+from typing import Final, Protocol, cast
 
 from tailwave.errors import UsageError
 from tailwave.gpu.devices.base import Device, Watch
 
-# Each backend's function that opens a device by what follows the colon of its name.
+
+class Backend(Protocol):
+    """A package of this family: one kind of device."""
+
+    def open(self, name: str) -> Device:
+        """Open a device by what follows the colon of its name ("" for its first or only one)."""
+
+
+# Each backend's package, imported when a device of its kind is first opened.
 BACKENDS: Final[Mapping[str, str]] = {
-    "cuda": "tailwave.gpu.devices.cuda:open",
-    "sim": "tailwave.gpu.devices.sim:open",
+    "cuda": "tailwave.gpu.devices.cuda",
+    "sim": "tailwave.gpu.devices.sim",
 }
 _DEFAULT: Final = "cuda"
 
@@ -23,14 +31,12 @@ def open_device(name: str) -> Device:
     Raises UsageError for a backend that there is not, and UnavailableError, with what to do next,
     where there is no such device.
     """
-    backend, _, rest = (name or _DEFAULT).partition(":")
-    if backend not in BACKENDS:
+    kind, _, rest = (name or _DEFAULT).partition(":")
+    if kind not in BACKENDS:
         raise UsageError(
-            f"There is no kind of device {backend!r}: the kinds are {', '.join(BACKENDS)}."
+            f"There is no kind of device {kind!r}: the kinds are {', '.join(BACKENDS)}."
         )
-    module, _, function = BACKENDS[backend].partition(":")
-    device: Device = getattr(importlib.import_module(module), function)(rest)
-    return device
+    return cast("Backend", import_module(BACKENDS[kind])).open(rest)
 
 
 def open_watch() -> Watch:
@@ -39,5 +45,6 @@ def open_watch() -> Watch:
     Raises UnavailableError where there is no GPU, and NotSupportedError where nothing can look;
     both say what to do next.
     """
-    watch: Watch = importlib.import_module("tailwave.gpu.devices.cuda.watch").open_watch()
-    return watch
+    from tailwave.gpu.devices.cuda import watch  # noqa: PLC0415 - programs under trial need none
+
+    return watch.open_watch()

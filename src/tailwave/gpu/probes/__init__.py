@@ -6,7 +6,9 @@ costs only what had not been measured yet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
 
 from tailwave.errors import UsageError
 from tailwave.gpu.devices.base import Device, DeviceLostError
@@ -25,7 +27,7 @@ from tailwave.gpu.probes import (
 )
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import REFUSALS, Bench, Figure
-from tailwave.gpu.probes.parts import Part
+from tailwave.gpu.probes.parts import Part, Probe
 from tailwave.model import Measurement, Table
 
 # In running order: what others need first (the map of the die), what disturbs most last.
@@ -52,27 +54,47 @@ def run_probes(
     device: Device,
     *,
     quick: bool = False,
-    only: Collection[str] = (),
+    only: Sequence[str] = (),
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Measurement | Table]:
     """Run the probes (those named in ``only``, or all) and yield what they find as they find it.
 
     ``progress`` is called with a probe's name before it runs. A probe that fails leaves its
-    figures with a status and a reason, and the next one runs. Raises UsageError for a name that is
-    no probe's, and DeviceLostError, after which there is nothing more to measure.
+    figures with a status and a reason, and the next one runs. Raises UsageError as `probes_called`
+    does, and DeviceLostError, after which there is nothing more to measure.
     """
-    names = [probe.name for probe in PROBES]
-    if unknown := sorted(set(only) - set(names)):
-        raise UsageError(
-            f"There is no probe {', '.join(unknown)}. The probes are {', '.join(names)}."
-        )
+    wanted = probes_called(only)
     allowed = _QUICK_NS if quick else _FULL_NS
     lab = Lab(Bench(device, quick=quick, deadline_ns=device.clock_ns() + allowed))
-    for probe in PROBES:
-        if not only or probe.name in only:
-            progress(probe.name)
-            for part in probe.parts:
-                yield from _guarded(lab, part)
+    for probe in wanted:
+        progress(probe.name)
+        for part in probe.parts:
+            yield from _guarded(lab, part)
+
+
+def probes_called(words: Sequence[str]) -> tuple[Probe, ...]:
+    """Return the probes called so, in running order; all for no words.
+
+    A probe answers to its name in any case, and to the names of its figures. Raises UsageError for
+    what is neither, with the probes that may have been meant.
+    """
+    called = {_probe_called(word) for word in words}
+    return tuple(probe for probe in PROBES if not called or probe.name in called)
+
+
+def _probe_called(word: str) -> str:
+    names = [probe.name for probe in PROBES]
+    name = re.sub(r"[^a-z0-9]", "", word.lower().partition(".")[0])
+    if name in names:
+        return name
+    taking = [
+        probe.name
+        for probe in PROBES
+        if name and any(name in figure for part in probe.parts for figure in part.names)
+    ]
+    near = taking or get_close_matches(name, names, n=1)
+    meant = f" Did you mean {' or '.join(near)}?" if near else ""
+    raise UsageError(f"there is no probe {word}.{meant} The probes are {', '.join(names)}.")
 
 
 def _guarded(lab: Lab, part: Part) -> Iterator[Measurement | Table]:

@@ -1,5 +1,7 @@
 """What happens to small work beside a tenant that fills the GPU, and what helps?
 
+No published figure was found.
+
 The article recommends priorities, graphs and "cooperative launch" against jitter, without a test.
 The victim is a pair of short kernels, waited for; the tenant has queued kernels whose CTAs
 fill every SM. A running CTA is never stopped, and what was queued before goes first.
@@ -16,13 +18,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import numpy as np
-
 from tailwave.gpu.devices.base import Buffer, DeviceFailedError, Feature, Launch, Stream
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
-from tailwave.gpu.probes.parts import Part, Probe, Results
-from tailwave.model import Measurement
+from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
+from tailwave.model import Measurement, Parameters
 
 _KERNELS = 2
 _VICTIM_CTAS = 16
@@ -149,7 +149,7 @@ def _graph(lab: Lab) -> Results:
 def _partition(lab: Lab) -> Results:
     lab.need(Feature.PARTITION)
     with lab.device.partition([lab.sm_count // _PARTITION_SHARE]) as (own, *_, others):
-        parameters: dict[str, float | int | str] = {"sms": own.sm_count}
+        parameters: Parameters = {"sms": own.sm_count}
         with _tenant(lab, others) as tenant, _victim(lab, own) as victim:
             yield from _quantiles(
                 lab, "partition", lambda: tenant.outlast(victim), parameters=parameters
@@ -169,27 +169,41 @@ def _quantiles(
     name: str,
     run_us: Callable[[], float],
     *,
-    parameters: dict[str, float | int | str] | None = None,
+    parameters: Parameters | None = None,
     most: int = _SAMPLES,
 ) -> Iterator[Measurement]:
     """Measure p50 and p99 of the victim; one sample is a hundred runs of it."""
-    figures = [
-        Figure(
-            f"interference.{name}",
-            "us",
-            {"quantile": quantile, **(parameters or {})},
-            headline=name in _HEADLINES,
-        )
-        for quantile in ("p50", "p99")
-    ]
+    headline = name in _HEADLINES
+    figure = Figure(f"interference.{name}", "us", parameters or {}, headline=headline)
 
-    def sample() -> tuple[float, float]:
-        times = [run_us() for _ in range(_RUNS)]
-        return float(np.percentile(times, 50)), float(np.percentile(times, 99))
+    def sample() -> list[float]:
+        return [run_us() for _ in range(_RUNS)]
 
-    yield from lab.bench.measure_together(figures, sample, first_use=run_us, most=most)
+    yield from lab.bench.quantiles(figure, sample, first_use=run_us, most=most)
 
 
+HEADLINES = {
+    "interference.alone": Headline(
+        "small work alone", Better.LESS, "what a request costs on an idle GPU", host=True
+    ),
+    "interference.shared": Headline(
+        "small work beside a tenant",
+        Better.LESS,
+        "what a request costs when somebody else fills the GPU",
+        host=True,
+    ),
+    "interference.partition": Headline(
+        "small work beside a tenant, with SMs of its own",
+        Better.LESS,
+        "what a request costs when SMs are set apart for it",
+        host=True,
+    ),
+    "interference.tenant_pays": Headline(
+        "the tenant's time on the SMs left to it",
+        Better.LESS,
+        "what setting SMs apart costs the work that loses them",
+    ),
+}
 PROBE = Probe(
     "interference",
     (
@@ -199,4 +213,5 @@ PROBE = Probe(
         Part(("interference.graph",), _graph),
         Part(("interference.partition", "interference.tenant_pays"), _partition),
     ),
+    HEADLINES,
 )

@@ -1,5 +1,8 @@
 """What does L2 give: latency, bandwidth, and lines shared between SMs?
 
+Published latency: A100 200 cycles near and 400 far (Jin et al., MICRO 2024), H100 SXM 291 and GH200
+281 over all slices (AI_kernels). Bandwidth: A100 5.4, H100 PCIe 7.1, H200 9.9 TB/s (L1 allowed).
+
 The article says that sharing got slower with the number of SMs squared, by messages of a protocol
 that GPUs do not have (SMs keep no coherent lines; L2 is the one place of a line). Here:
 
@@ -29,7 +32,7 @@ from tailwave.gpu.devices.base import Buffer, DeviceFailedError, NotSupportedErr
 from tailwave.gpu.probes.groups import split
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
-from tailwave.gpu.probes.parts import Part, Probe, Results
+from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
 from tailwave.gpu.probes.traffic import stream
 from tailwave.model import Flags, Floats, Table
 
@@ -48,14 +51,8 @@ _POLLERS = (1, 4, 16, 64)
 
 def _latency(lab: Lab) -> Results:
     matrix = lab.latencies
-    yield Table(
-        name="l2.latency",
-        unit="clk",
-        rows=tuple(str(sm) for sm in lab.sms),
-        columns=tuple(str(line) for line in range(matrix.shape[1])),
-        values=tuple(tuple(row) for row in matrix.tolist()),
-        simulated=lab.device.facts.simulated,
-    )
+    rows = dict(zip(lab.sms, matrix.tolist(), strict=True))
+    yield lab.table("l2.latency", "clk", range(matrix.shape[1]), rows)
     clock = lab.bench.clock_mhz()
     for name, by_sm, headline in (
         ("l2.latency_mean", matrix.mean(axis=1), True),
@@ -135,14 +132,8 @@ def _partners(lab: Lab) -> dict[str, list[int]]:
 
 def _share_by_sm(lab: Lab, flags: Sequence[Buffer]) -> Table:
     partners = [tpc[0] for tpc in lab.die.tpcs if lab.sms[0] not in tpc]
-    return Table(
-        name="l2.share_by_sm",
-        unit="clk",
-        rows=tuple(str(sm) for sm in partners),
-        columns=("round_trip",),
-        values=tuple((_round_trip(lab, flags, [sm]),) for sm in partners),
-        simulated=lab.device.facts.simulated,
-    )
+    trips = {sm: (_round_trip(lab, flags, [sm]),) for sm in partners}
+    return lab.table("l2.share_by_sm", "clk", ("round_trip",), trips)
 
 
 @contextmanager
@@ -160,12 +151,11 @@ def _round_trip(lab: Lab, flags: Sequence[Buffer], partners: Sequence[int]) -> f
 
 def _one_round_trip(lab: Lab, flag: Buffer, partner: int) -> float:
     flag.write(np.zeros(_FLAG_CLEAR, dtype=np.uint64))
-    with lab.words(1) as out:
-        lab.run_everywhere("pingpong", 32, out, flag, _ROUNDS, lab.sms[0], partner)
-        cycles = int(out.read()[0])
+    ends = lab.sms[0], partner
+    (cycles,) = lab.output(1, "pingpong", lab.sm_count, 32, flag, _ROUNDS, *ends, shared=-1)
     if cycles == 0:
         raise DeviceFailedError(f"SMs {lab.sms[0]} and {partner} did not meet.")
-    return cycles / _ROUNDS
+    return float(cycles) / _ROUNDS
 
 
 def _poll(lab: Lab) -> Results:
@@ -188,15 +178,40 @@ def _seen_after(lab: Lab, flags: Sequence[Buffer], writer: int, pollers: Sequenc
 def _one_seen_after(lab: Lab, flag: Buffer, writer: int, pollers: Sequence[int]) -> float:
     mask = lab.mask(pollers)
     flag.write(np.zeros(_FLAG_CLEAR, dtype=np.uint64))
-    with lab.words(_ROUNDS) as out, lab.words(len(mask)) as selected:
+    with lab.words(len(mask)) as selected:
         selected.write(mask)
-        lab.run_everywhere("poll", 32, out, flag, _ROUNDS, writer, selected)
-        times = out.read()
+        args = (flag, _ROUNDS, writer, selected)
+        times = lab.output(_ROUNDS, "poll", lab.sm_count, 32, *args, shared=-1)
     if not times.all():
         raise DeviceFailedError(f"Of {len(pollers)} pollers not all saw every write.")
     return float(np.median(times))
 
 
+HEADLINES = {
+    "l2.latency_mean": Headline(
+        "the latency of L2",
+        Better.LESS,
+        "how long a kernel with little parallelism waits for each read",
+    ),
+    "l2.partitions": Headline(
+        "the number of L2 partitions",
+        Better.NEITHER,
+        "whether it matters which SM reads which line",
+    ),
+    "l2.bandwidth": Headline(
+        "the bandwidth of L2", Better.MORE, "how fast kernels run whose data fit L2"
+    ),
+    "l2.share": Headline(
+        "a flag between two SMs and back",
+        Better.LESS,
+        "what CTAs pay that wait for each other inside a kernel",
+    ),
+    "l2.poll": Headline(
+        "a write until all SMs have seen it",
+        Better.LESS,
+        "what a barrier over the whole grid costs",
+    ),
+}
 PROBE = Probe(
     "l2",
     (
@@ -206,4 +221,5 @@ PROBE = Probe(
         Part(("l2.share", "l2.share_by_sm"), _share),
         Part(("l2.poll",), _poll),
     ),
+    HEADLINES,
 )

@@ -5,7 +5,7 @@ The SM ids, the latency matrix and the map are taken when first asked for, and t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from statistics import median
@@ -24,7 +24,7 @@ from tailwave.gpu.devices.base import (
 )
 from tailwave.gpu.probes.die import Die, draw
 from tailwave.gpu.probes.measure import Bench
-from tailwave.model import Floats
+from tailwave.model import Floats, Table
 
 _ATTEMPTS = 5
 _SHORT_RUNS = 20
@@ -70,15 +70,56 @@ class Lab:
         """Enqueue a kernel with one CTA on each SM."""
         self.run(kernel, self.sm_count, block, *args, shared=-1)
 
+    def output(
+        self, words: int, kernel: str, grid: int, block: int, *args: object, shared: int = 0
+    ) -> Words:
+        """Run a kernel whose first argument is where it writes; returns the words written."""
+        with self.words(words) as out:
+            self.run(kernel, grid, block, out, *args, shared=shared)
+            return out.read()
+
     def timed_us(self, work: Callable[[], None]) -> float:
         """Return how long the host is held by some work (us)."""
         start = self.device.clock_ns()
         work()
         return (self.device.clock_ns() - start) / 1000
 
-    def typical_us(self, work: Callable[[], None]) -> float:
-        """Return how long the host is typically held by some short work (us): a median of runs."""
-        return median(self.timed_us(work) for _ in range(_SHORT_RUNS))
+    def held_us(self, enqueue: Callable[[], None]) -> float:
+        """Return how long the host is held by enqueueing (us), and then wait for the work."""
+        held = self.timed_us(enqueue)
+        self.device.synchronize(self.stream)
+        return held
+
+    def finished_us(self, enqueue: Callable[[], None]) -> float:
+        """Return how long it takes to enqueue some work and wait until it has finished (us)."""
+
+        def work() -> None:
+            enqueue()
+            self.device.synchronize(self.stream)
+
+        return self.timed_us(work)
+
+    @staticmethod
+    def typical(sample: Callable[[], float]) -> float:
+        """Return the median of some runs of what is so short that one alone says little."""
+        return median(sample() for _ in range(_SHORT_RUNS))
+
+    def table(
+        self,
+        name: str,
+        unit: str,
+        columns: Sequence[object],
+        rows: Mapping[int, Sequence[float | None]],
+    ) -> Table:
+        """Make a table of rows by their labels."""
+        return Table(
+            name=name,
+            unit=unit,
+            rows=tuple(map(str, rows)),
+            columns=tuple(map(str, columns)),
+            values=tuple(map(tuple, rows.values())),
+            simulated=self.device.facts.simulated,
+        )
 
     @property
     def sm_count(self) -> int:

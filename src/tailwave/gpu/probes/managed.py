@@ -1,5 +1,7 @@
 """What does managed memory cost when the device touches pages that are on the host?
 
+No published figure was found.
+
 The article's advice on unified memory comes without a figure. Small sizes only: more managed memory
 than a device has free can hang it.
 
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tailwave.gpu.devices.base import Feature, ManagedMemory
+from tailwave.gpu.devices.base import Feature
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.parts import Part, Probe, Results
 
@@ -33,23 +35,13 @@ def _faults(lab: Lab) -> Results:
             memory.prefetch(lab.stream, to_device=True)
 
         def rate(move: Callable[[], None]) -> float:
-            return _rate(lab, memory, nbytes, move)
+            memory.touch_on_host()
+            return nbytes / lab.finished_us(move) / 1000
 
         yield lab.bench.measure("managed.fault_in", "GB/s", lambda: rate(touched))
         yield lab.bench.measure("managed.prefetch", "GB/s", lambda: rate(prefetched))
         memory.advise_preferred_device()
         yield lab.bench.measure("managed.advised", "GB/s", lambda: rate(touched))
-
-
-def _rate(lab: Lab, memory: ManagedMemory, nbytes: int, move: Callable[[], None]) -> float:
-    """Bring all pages to the host, then time what moves them to the device (GB/s)."""
-    memory.touch_on_host()
-
-    def work() -> None:
-        move()
-        lab.device.synchronize(lab.stream)
-
-    return nbytes / lab.timed_us(work) / 1000
 
 
 PROBE = Probe(

@@ -14,6 +14,7 @@ from typing import Final
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from tailwave.errors import TailwaveError
 from tailwave.gpu.devices.base import (
@@ -25,7 +26,7 @@ from tailwave.gpu.devices.base import (
     NotSupportedError,
     Stream,
 )
-from tailwave.model import Measurement, Status
+from tailwave.model import Floats, Measurement, Parameters, Status
 from tailwave.stats import Summary, summarise
 
 # What a device may answer instead of a figure. A lost device is among the TailwaveErrors, and is
@@ -74,7 +75,7 @@ class Figure(msgspec.Struct, frozen=True):
 
     name: str
     unit: str
-    parameters: dict[str, float | int | str] = msgspec.field(default_factory=dict)
+    parameters: Parameters = msgspec.field(default_factory=dict)
     headline: bool = False
     decides: bool = True
 
@@ -111,7 +112,7 @@ class Bench:
         unit: str,
         sample: Callable[[], float],
         *,
-        parameters: dict[str, float | int | str] | None = None,
+        parameters: Parameters | None = None,
         headline: bool = False,
     ) -> Measurement:
         """Take one figure: ``sample`` takes it once, in ``unit``.
@@ -145,6 +146,26 @@ class Bench:
         except REFUSALS as error:
             return [self.refused(figure, error) for figure in figures]
         return [self.summed_up(f, c, clock) for f, c in zip(figures, columns, strict=True)]
+
+    def quantiles(
+        self,
+        figure: Figure,
+        sample: Callable[[], Sequence[float] | Floats],
+        *,
+        first_use: Callable[[], object] | None = None,
+        most: int | None = None,
+    ) -> list[Measurement]:
+        """Take the ``quantile`` p50 and p99 of a figure: a sample is many runs; else as above."""
+        figures = [
+            replace(figure, parameters={"quantile": quantile, **figure.parameters})
+            for quantile in ("p50", "p99")
+        ]
+
+        def both() -> tuple[float, float]:
+            runs = sample()
+            return float(np.percentile(runs, 50)), float(np.percentile(runs, 99))
+
+        return self.measure_together(figures, both, first_use=first_use, most=most)
 
     def summed_up(
         self, figure: Figure, samples: Sequence[float], clock_mhz: float | None = None

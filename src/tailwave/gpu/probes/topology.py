@@ -1,5 +1,8 @@
 """Which SMs share a TPC, a CPC and a GPC?
 
+Published, SMs of the GPCs (GPUNetBench): V100 4 x 14 and 2 x 12, A100 5 x 16 and 2 x 14, H100 PCIe
+18 and 6 x 16; no map of an SXM card.
+
 The article speaks of arbiters of each GPC and never says which SM is in which. No interface tells;
 ``die`` draws the map from clusters that ran together and from latency fingerprints. What fabric
 and cache cost between two SMs depends on it, and it differs from card to card of one model, for
@@ -18,29 +21,20 @@ from __future__ import annotations
 
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
-from tailwave.gpu.probes.parts import Part, Probe, Results
-from tailwave.model import Table
+from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
 
 
 def _map(lab: Lab) -> Results:
     die = lab.die
-    simulated = lab.device.facts.simulated
-    yield Table(
-        name="topology.map",
-        unit="",
-        rows=tuple(str(place.sm) for place in die.places),
-        columns=("tpc", "gpc", "cpc", "confidence"),
-        values=tuple((p.tpc, p.gpc, p.cpc, p.confidence) for p in die.places),
-        simulated=simulated,
+    yield lab.table(
+        "topology.map",
+        "",
+        ("tpc", "gpc", "cpc", "confidence"),
+        {p.sm: (p.tpc, p.gpc, p.cpc, p.confidence) for p in die.places},
     )
-    yield Table(
-        name="topology.sizes",
-        unit="",
-        rows=tuple(str(gpc) for gpc in range(len(die.gpcs))),
-        columns=("sms", "tpcs"),
-        values=tuple((len(sms), len({die.place(sm).tpc for sm in sms})) for sms in die.gpcs),
-        simulated=simulated,
-    )
+    tpcs = [len({die.place(sm).tpc for sm in sms}) for sms in die.gpcs]
+    gpcs = zip(map(len, die.gpcs), tpcs, strict=True)
+    yield lab.table("topology.sizes", "", ("sms", "tpcs"), dict(enumerate(gpcs)))
     sizes = [len(sms) for sms in die.gpcs]
     for name, unit, value in (
         ("topology.gpcs", "GPCs", len(sizes)),
@@ -53,6 +47,13 @@ def _map(lab: Lab) -> Results:
         yield lab.bench.summed_up(figure, [value])
 
 
+HEADLINES = {
+    "topology.gpcs": Headline(
+        "the number of GPCs",
+        Better.NEITHER,
+        "how large a cluster of CTAs can be, and which SMs share ports to L2",
+    ),
+}
 PROBE = Probe(
     "topology",
     (
@@ -69,4 +70,5 @@ PROBE = Probe(
             _map,
         ),
     ),
+    HEADLINES,
 )

@@ -18,11 +18,11 @@ def find_reference(device: DeviceFacts) -> tuple[Reference | None, str]:
 
     A part of a GPU (MIG) has fewer SMs than its model, and is not compared with the whole.
     """
-    own, shipped = own_path(device), files("tailwave.gpu.references") / file_name(device)
+    file = file_name(device.name, simulated=device.simulated)
+    own, shipped = _own_folder() / file, files("tailwave.gpu.references") / file
     for path, whose in ((own, str(own)), (shipped, "shipped with tailwave")):
         if path.is_file():
-            reference = _decode(path.read_bytes(), whose)
-            return _fitting(reference, device, whose)
+            return _fitting(_decode(path.read_bytes(), whose), device, whose)
     return None, f"there is no reference for {device.name} (--save-reference makes one)"
 
 
@@ -35,30 +35,35 @@ def _fitting(reference: Reference, device: DeviceFacts, whose: str) -> tuple[Ref
     return reference, f"{reference.device}, {reference.runs} runs, {whose}"
 
 
-def save_reference(reference: Reference, path: Path) -> None:
-    """Write a reference. Raises UsageError when the file cannot be written."""
+def save_reference(reference: Reference, path: Path | None = None) -> Path:
+    """Write a reference, without a path to where the user's own are found; return where that is.
+
+    Raises UsageError when the file cannot be written.
+    """
+    path = path or _own_folder() / file_name(reference.device, simulated=reference.simulated)
     document = msgspec.json.format(msgspec.json.encode(reference), indent=1)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(document + b"\n")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}.") from error
+    return path
 
 
-def own_path(device: DeviceFacts) -> Path:
-    """Return where the user's own reference for a device lies, by the XDG base directories."""
+def _own_folder() -> Path:
+    """Return where the user's own references lie, by the XDG base directories."""
     base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(base) / "tailwave" / "references" / file_name(device)
+    return Path(base) / "tailwave" / "references"
 
 
-def file_name(device: DeviceFacts) -> str:
+def file_name(device: str, *, simulated: bool) -> str:
     """Return a model's file: ``NVIDIA H200`` is ``h200.json``, a simulated one ``sim-h200.json``.
 
     What was simulated is kept apart, so that no real GPU is ever compared with it.
     """
-    name = device.name.lower().removeprefix("nvidia ").removesuffix(" (simulated)")
+    name = device.lower().removeprefix("nvidia ").removesuffix(" (simulated)")
     model = re.sub(r"[^a-z0-9]+", "-", name).strip("-")
-    return f"{'sim-' if device.simulated else ''}{model}.json"
+    return f"{'sim-' if simulated else ''}{model}.json"
 
 
 def _decode(content: bytes, whose: str) -> Reference:

@@ -18,11 +18,11 @@ reference's: a step of an empty loop takes as long. Else a slow host would look 
 
 from __future__ import annotations
 
-import math
 import statistics
 from typing import Final
 
-from tailwave.gpu.headlines import RESOLUTION, Better, headline, named
+from tailwave.gpu.headlines import RESOLUTION, headline, named
+from tailwave.gpu.probes.parts import Better
 from tailwave.gpu.verdicts.criteria import within
 from tailwave.model import (
     Basis,
@@ -33,11 +33,10 @@ from tailwave.model import (
     Reference,
     ReferenceFigure,
 )
+from tailwave.stats import prediction_interval
 
-# Student's t, one-sided 99.9%, for 2, 3, ... degrees of freedom; beyond the table its last entry,
-# which is on the careful side.
-_STUDENT: Final = (22.327, 10.215, 7.173, 5.893, 5.208, 4.785, 4.501, 4.297, 4.144)
-_FIRST_DEGREES = 2
+# Of a prediction interval, of which 0.1% lie beyond either end.
+_CONFIDENCE: Final = 0.998
 
 
 def against_reference(
@@ -95,7 +94,5 @@ def _criterion(measurement: Measurement, figure: ReferenceFigure, other_host: st
 
 def tolerance(figure: ReferenceFigure) -> float:
     """Return how far from the reference's mean a healthy GPU's figure may lie, in its unit."""
-    runs = len(figure.values)
-    student = _STUDENT[min(runs - 1 - _FIRST_DEGREES, len(_STUDENT) - 1)]
-    spread = student * statistics.stdev(figure.values) * math.sqrt(1 + 1 / runs)
-    return max(spread, RESOLUTION * abs(statistics.fmean(figure.values)))
+    usual = prediction_interval(figure.values, _CONFIDENCE)
+    return max(usual.high - usual.mean, RESOLUTION * abs(usual.mean))

@@ -1,4 +1,6 @@
-"""The link to the host: copies, pinned and pageable.
+"""How fast are copies to and from the host, pinned and pageable?
+
+Published: PCIe 5.0 with 16 lanes carries 63 GB/s each way, before its protocol.
 
 Bounds on any GPU:
 
@@ -12,21 +14,19 @@ Bounds on any GPU:
 
 from __future__ import annotations
 
-from typing import Final
+from msgspec.structs import replace
 
-from tailwave.figures import quantity
 from tailwave.gpu.verdicts.criteria import quotient, within
-from tailwave.gpu.verdicts.figures import Figures
-from tailwave.gpu.verdicts.words import amount, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amount, amounts, listed, sentences
 from tailwave.model import Criterion, Health, Measurement
 
-LINK: Final = "copy"
-PROBES: Final = ("copy", "managed")
+LINK = "copy"
+PROBES = ("copy", "managed")
 _WAYS = {"h2d": "to the GPU", "d2h": "from the GPU"}
 _GIB = (1 << 30) / 1e9  # GB
 
 
-def criteria(figures: Figures) -> tuple[Criterion, ...]:
+def criteria(figures: Measurements) -> tuple[Criterion, ...]:
     """Hold pinned against pageable, both ways against one, the link against its ends."""
     return (
         *(_pinned(figures, way) for way in _WAYS),
@@ -36,7 +36,7 @@ def criteria(figures: Figures) -> tuple[Criterion, ...]:
     )
 
 
-def _pinned(figures: Figures, way: str) -> Criterion:
+def _pinned(figures: Measurements, way: str) -> Criterion:
     return quotient(
         f"pinned against pageable memory, {_WAYS[way]}",
         figures.get(f"copy.{way}_pinned"),
@@ -46,7 +46,7 @@ def _pinned(figures: Figures, way: str) -> Criterion:
     )
 
 
-def _both(figures: Figures, way: str) -> Criterion:
+def _both(figures: Measurements, way: str) -> Criterion:
     return quotient(
         f"both ways at once against {_WAYS[way]} alone",
         figures.get("copy.both_pinned"),
@@ -56,7 +56,7 @@ def _both(figures: Figures, way: str) -> Criterion:
     )
 
 
-def _link(figures: Figures, what: str) -> Criterion:
+def _link(figures: Measurements, what: str) -> Criterion:
     state = figures.get(f"copy.link_{what}")
     most = float(state.parameters.get("most", 0))
     return within(
@@ -67,7 +67,7 @@ def _link(figures: Figures, what: str) -> Criterion:
     )
 
 
-def claim(figures: Figures) -> str:
+def claim(figures: Measurements) -> str:
     """Word the bandwidths."""
     return listed(
         ("to the GPU", figures.get("copy.h2d_pinned")),
@@ -76,17 +76,18 @@ def claim(figures: Figures) -> str:
     )
 
 
-def meaning(figures: Figures) -> str:
+def meaning(figures: Measurements) -> str:
     """Say how long a copy takes."""
     pinned, pageable = figures.get("copy.h2d_pinned"), figures.get("copy.h2d_pageable")
     small = figures.get("copy.small")
-    pinned_takes = f"A GiB to the GPU takes {_gib(pinned)} from pinned memory"
+    one, other = amounts(_gib(pinned), _gib(pageable))
+    gib = f"A GiB to the GPU takes {one} from pinned memory and {other} from pageable."
     return sentences(
-        (f"{pinned_takes} and {_gib(pageable)} from pageable.", (pinned, pageable)),
+        (gib, (pinned, pageable)),
         (f"A copy of a few bytes takes {amount(small)}.", (small,)),
     )
 
 
-def _gib(rate: Measurement) -> str:
-    """Word the time of a GiB at a rate in GB/s."""
-    return quantity(_GIB / rate.value, "s") if rate.value else "unknown"
+def _gib(rate: Measurement) -> Measurement:
+    """Return the time of a GiB at a rate in GB/s."""
+    return replace(rate, value=_GIB / rate.value if rate.value else None, unit="s")

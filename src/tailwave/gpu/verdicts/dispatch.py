@@ -1,4 +1,6 @@
-"""The block dispatcher: how fast and how evenly CTAs get to the SMs.
+"""How fast, and how evenly, do CTAs get to the SMs?
+
+Published: 0.54 ns a CTA on a B300 (QuickRunCUDA).
 
 Bounds on any GPU:
 
@@ -14,21 +16,18 @@ Bounds on any GPU:
 
 from __future__ import annotations
 
-from typing import Final
-
 from tailwave.gpu.headlines import RESOLUTION
 from tailwave.gpu.verdicts.criteria import within
-from tailwave.gpu.verdicts.figures import Figures
-from tailwave.gpu.verdicts.words import amount, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amount, listed, sentences
 from tailwave.model import Criterion, Health
 
-LINK: Final = "dispatch"
-PROBES: Final = ("dispatch",)
+LINK = "dispatch"
+PROBES = ("dispatch",)
 _WAVES = 16  # CTAs an SM where the figure does not say: what the probe runs
 _MANY = 1_000_000
 
 
-def criteria(figures: Figures) -> tuple[Criterion, ...]:
+def criteria(figures: Measurements) -> tuple[Criterion, ...]:
     """Hold dispatch against a straight line, and the slowest SM against the fastest."""
     fairness = figures.get("dispatch.fairness")
     waves = float(fairness.parameters.get("waves", _WAVES))
@@ -47,7 +46,7 @@ def criteria(figures: Figures) -> tuple[Criterion, ...]:
     )
 
 
-def claim(figures: Figures) -> str:
+def claim(figures: Measurements) -> str:
     """Word the rate and the fairness."""
     return listed(
         ("a CTA", figures.get("dispatch.ns_per_cta")),
@@ -56,7 +55,7 @@ def claim(figures: Figures) -> str:
     )
 
 
-def meaning(figures: Figures) -> str:
+def meaning(figures: Measurements) -> str:
     """Say what many small CTAs cost."""
     rate, gap = figures.get("dispatch.ns_per_cta"), figures.get("dispatch.refill_gap")
     return sentences(

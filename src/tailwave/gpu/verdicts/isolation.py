@@ -1,4 +1,6 @@
-"""Work beside other work: what a tenant on the same GPU costs, and whether a partition helps.
+"""What does a tenant on the same GPU cost, and does a partition help?
+
+No published figure was found.
 
 Bound on any GPU:
 
@@ -8,18 +10,15 @@ Bound on any GPU:
 
 from __future__ import annotations
 
-from typing import Final
-
 from tailwave.gpu.verdicts.criteria import quotient
-from tailwave.gpu.verdicts.figures import Figures
-from tailwave.gpu.verdicts.words import amount, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amounts, listed, sentences
 from tailwave.model import Criterion, Measurement
 
-LINK: Final = "isolation"
-PROBES: Final = ("context", "interference")
+LINK = "isolation"
+PROBES = ("context", "interference")
 
 
-def criteria(figures: Figures) -> tuple[Criterion, ...]:
+def criteria(figures: Measurements) -> tuple[Criterion, ...]:
     """Hold a partition against sharing."""
     return (
         quotient(
@@ -31,11 +30,11 @@ def criteria(figures: Figures) -> tuple[Criterion, ...]:
     )
 
 
-def _p99(figures: Figures, how: str) -> Measurement:
+def _p99(figures: Measurements, how: str) -> Measurement:
     return figures.get(f"interference.{how}", quantile="p99")
 
 
-def claim(figures: Figures) -> str:
+def claim(figures: Measurements) -> str:
     """Word the slow runs of small work, by what it shares."""
     return listed(
         ("p99 alone", _p99(figures, "alone")),
@@ -44,12 +43,15 @@ def claim(figures: Figures) -> str:
     )
 
 
-def meaning(figures: Figures) -> str:
+def meaning(figures: Measurements) -> str:
     """Say what a tenant costs, and what a partition brings and costs."""
     shared, own = _p99(figures, "shared"), _p99(figures, "partition")
     pays = figures.get("interference.tenant_pays")
-    beside = f"Small work beside a tenant takes up to {amount(shared)}"
+    beside, apart = amounts(shared, own)
     return sentences(
-        (f"{beside}, and {amount(own)} with SMs of its own.", (shared, own)),
+        (
+            f"Small work beside a tenant takes up to {beside}, and {apart} with SMs of its own.",
+            (shared, own),
+        ),
         (f"The tenant then takes {pays.value or 0:.1f} times as long.", (pays,)),
     )

@@ -1,4 +1,6 @@
-"""The link from the host to the GPU: what launches cost, one by one and as a graph.
+"""What do launches cost, one by one and as a graph?
+
+Published: A100 2.62 us on a stream and 1.34 us as a node, H200 2.43 and 1.26 (RRZE gpu-benches).
 
 A launch on a stream takes the host's driver, a doorbell and the GPU's front end each time; a graph
 node takes none of the host's time and was prepared before. Hence two bounds on any GPU:
@@ -11,19 +13,16 @@ node takes none of the host's time and was prepared before. Hence two bounds on 
 
 from __future__ import annotations
 
-from typing import Final
-
 from tailwave.gpu.verdicts.criteria import quotient, times
-from tailwave.gpu.verdicts.figures import Figures
-from tailwave.gpu.verdicts.words import amount, listed, sentences
+from tailwave.gpu.verdicts.measurements import Measurements, amount, amounts, listed, sentences
 from tailwave.model import Criterion, Health
 
-LINK: Final = "launch"
-PROBES: Final = ("launch",)
+LINK = "launch"
+PROBES = ("launch",)
 _CHAIN = 1000  # kernels in the example: a number that scales in the head
 
 
-def criteria(figures: Figures) -> tuple[Criterion, ...]:
+def criteria(figures: Measurements) -> tuple[Criterion, ...]:
     """Hold graphs against launches one by one."""
     graph = figures.get("launch.graph_launch_host")
     nodes = int(graph.parameters.get("nodes", 1))
@@ -44,7 +43,7 @@ def criteria(figures: Figures) -> tuple[Criterion, ...]:
     )
 
 
-def claim(figures: Figures) -> str:
+def claim(figures: Measurements) -> str:
     """Word the cost of a launch either way."""
     return listed(
         ("graph node", figures.get("launch.graph_node")),
@@ -53,12 +52,13 @@ def claim(figures: Figures) -> str:
     )
 
 
-def meaning(figures: Figures) -> str:
+def meaning(figures: Measurements) -> str:
     """Say what a chain of small kernels costs, and what reading a result does."""
     stream, node = figures.get("launch.back_to_back"), figures.get("launch.graph_node")
     wait = figures.get("launch.sync")
-    chain = f"A chain of {_CHAIN:,} small kernels costs {amount(stream, _CHAIN)} in a stream"
+    one_by_one, as_graph = amounts(stream, node, times=_CHAIN)
+    chain = f"A chain of {_CHAIN:,} small kernels costs {one_by_one} in a stream"
     return sentences(
-        (f"{chain} and {amount(node, _CHAIN)} as a graph.", (stream, node)),
+        (f"{chain} and {as_graph} as a graph.", (stream, node)),
         (f"Each result that the host waits for costs {amount(wait)}.", (wait,)),
     )

@@ -6,12 +6,10 @@ from tailwave.errors import UsageError
 from tailwave.gpu.devices.cuda.device import CudaDevice
 from tailwave.gpu.devices.cuda.facts import lacking
 from tailwave.gpu.devices.cuda.foreign import CoreContext, CoreDevice, CoreSms, CoreStream
-from tailwave.gpu.devices.cuda.libraries import Libraries, load, load_nvml
 from tailwave.gpu.devices.cuda.nvml import Nvml
-from tailwave.gpu.devices.cuda.opening import opened
-from tailwave.gpu.devices.cuda.partition import Split, confined, split
+from tailwave.gpu.devices.cuda.opening import Libraries, load, load_nvml, opened
 from tailwave.gpu.devices.cuda.refusals import checked, guarded
-from tailwave.gpu.devices.cuda.streams import CudaStream
+from tailwave.gpu.devices.cuda.streams import CudaStream, Split, confined, split
 
 
 def open(name: str) -> CudaDevice:  # noqa: A001  read as `cuda.open`
@@ -43,6 +41,7 @@ __all__ = [
     "lacking",
     "load",
     "load_nvml",
+    "open",
     "opened",
     "split",
 ]

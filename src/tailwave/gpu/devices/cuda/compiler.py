@@ -5,7 +5,7 @@ from __future__ import annotations
 from tailwave.errors import UnavailableError
 from tailwave.gpu.devices.base import NotSupportedError
 from tailwave.gpu.devices.cuda.foreign import CoreKernel, CoreObjectCode
-from tailwave.gpu.devices.cuda.libraries import Libraries
+from tailwave.gpu.devices.cuda.opening import Libraries
 from tailwave.gpu.devices.cuda.refusals import guarded
 from tailwave.gpu.kernels import FOLDER
 

@@ -15,19 +15,15 @@ from tailwave.gpu.devices.base import (
     Stream,
 )
 from tailwave.gpu.devices.cuda.compiler import Compiler
-from tailwave.gpu.devices.cuda.contexts import another_context
-from tailwave.gpu.devices.cuda.copies import Copies
 from tailwave.gpu.devices.cuda.facts import facts_of, lacking
 from tailwave.gpu.devices.cuda.foreign import CoreDevice, CoreStream
-from tailwave.gpu.devices.cuda.graphs import CudaGraph, recorded
-from tailwave.gpu.devices.cuda.launcher import Launcher
-from tailwave.gpu.devices.cuda.libraries import Libraries
+from tailwave.gpu.devices.cuda.launcher import CudaGraph, Launcher, recorded
 from tailwave.gpu.devices.cuda.managed import Parts, managed
-from tailwave.gpu.devices.cuda.memory import CudaBuffer, Memory
+from tailwave.gpu.devices.cuda.memory import Copies, CudaBuffer, Memory
 from tailwave.gpu.devices.cuda.nvml import Nvml
-from tailwave.gpu.devices.cuda.partition import partitioned
+from tailwave.gpu.devices.cuda.opening import Libraries
 from tailwave.gpu.devices.cuda.refusals import guarded
-from tailwave.gpu.devices.cuda.streams import CudaStream, ours
+from tailwave.gpu.devices.cuda.streams import CudaStream, another_context, ours, partitioned
 
 
 class CudaDevice:

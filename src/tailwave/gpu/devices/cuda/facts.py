@@ -6,10 +6,9 @@ from typing import Final
 
 from tailwave.gpu.devices.base import Feature
 from tailwave.gpu.devices.cuda.foreign import CoreDevice
-from tailwave.gpu.devices.cuda.libraries import Libraries
 from tailwave.gpu.devices.cuda.memory import Memory
 from tailwave.gpu.devices.cuda.nvml import Nvml
-from tailwave.gpu.devices.cuda.opening import driver_version
+from tailwave.gpu.devices.cuda.opening import Libraries, driver_version
 from tailwave.gpu.devices.cuda.refusals import guarded
 from tailwave.model import DeviceFacts
 

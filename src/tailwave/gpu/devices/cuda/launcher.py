@@ -7,14 +7,23 @@ each, which would be measured with the launch.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
+from contextlib import closing
 from typing import NamedTuple, TypeAlias
 
-from tailwave.gpu.devices.base import Launch, NotSupportedError
+from tailwave.gpu.devices.base import Launch, NotSupportedError, Stream
 from tailwave.gpu.devices.cuda.compiler import Compiler
-from tailwave.gpu.devices.cuda.foreign import CoreKernel, Handle, LaunchConfig
-from tailwave.gpu.devices.cuda.libraries import Libraries
+from tailwave.gpu.devices.cuda.foreign import (
+    CoreGraph,
+    CoreKernel,
+    CoreStream,
+    Handle,
+    LaunchConfig,
+)
 from tailwave.gpu.devices.cuda.memory import CudaBuffer
-from tailwave.gpu.devices.cuda.refusals import checked
+from tailwave.gpu.devices.cuda.opening import Libraries
+from tailwave.gpu.devices.cuda.refusals import checked, guarded
+from tailwave.gpu.devices.cuda.streams import ours
 from tailwave.model import DeviceFacts
 
 _PORTABLE_CLUSTER = 8  # the largest cluster that every GPU with clusters takes unasked
@@ -133,3 +142,30 @@ def _word(argument: object) -> int:
     if isinstance(argument, int):
         return argument
     raise TypeError(f"a kernel takes buffers and integers, not {type(argument).__name__}")
+
+
+class CudaGraph:
+    """A recorded sequence of launches."""
+
+    def __init__(self, core: CoreGraph, launches: tuple[Launch, ...]) -> None:
+        """Keep the launches, for the graph does not keep the memory that they name."""
+        self.nodes = len(launches)
+        self._core = core
+        self._launches = launches
+
+    def launch(self, stream: Stream) -> None:
+        """Enqueue the whole graph on a stream."""
+        with guarded("launching a graph"):
+            self._core.launch(ours(stream).core)
+
+
+def recorded(stream: CoreStream, launcher: Launcher, launches: Sequence[Launch]) -> CudaGraph:
+    """Capture launches on a stream, each after the one before, and make the graph ready."""
+    with guarded("recording a graph"), closing(stream.create_graph_builder()) as builder:
+        builder.begin_building()
+        for launch in launches:
+            launcher.launch(builder.stream.handle, launch)
+        graph = builder.end_building().complete()
+        graph.upload(stream)
+        stream.sync()
+    return CudaGraph(graph, tuple(launches))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from tailwave.gpu.devices.base import Launch, ManagedMemory, NotSupportedError, Stream
 from tailwave.gpu.devices.cuda.foreign import CoreDevice, CoreManaged
 from tailwave.gpu.devices.cuda.launcher import Launcher
-from tailwave.gpu.devices.cuda.libraries import Libraries
 from tailwave.gpu.devices.cuda.memory import CudaBuffer, Memory
+from tailwave.gpu.devices.cuda.opening import Libraries
 from tailwave.gpu.devices.cuda.refusals import checked, guarded
 from tailwave.gpu.devices.cuda.streams import ours
 

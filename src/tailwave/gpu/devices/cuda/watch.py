@@ -16,7 +16,7 @@ from tailwave.gpu.devices.base import (
     GpuState,
     NotSupportedError,
 )
-from tailwave.gpu.devices.cuda.libraries import load_nvml
+from tailwave.gpu.devices.cuda.opening import load_nvml
 
 # The bits of NVML's clock event reasons (nvml.h).
 _REASONS: Final = {
