@@ -10,7 +10,7 @@ from tailwave.cures.catalogue import CURES
 from tailwave.explanations.lookup import meanings
 from tailwave.gpu.headlines import HEADLINES
 from tailwave.gpu.probes import PROBES
-from tailwave.gpu.verdicts import VERDICTS
+from tailwave.gpu.verdicts import LINKS
 from tailwave.model import MeaningKind
 from tailwave.profiles.counters.catalogue import Catalogue, find_library
 from tailwave.profiles.counters.meant import MEANT
@@ -28,7 +28,7 @@ def test_every_member_has_an_entry() -> None:
     """Findings, links, probes, headline figures and article's counters are all there, once each."""
     codes = dict.fromkeys(rule.CODE for rule in (*RULES, *KERNEL_RULES))
     assert names(MeaningKind.FINDING) == list(codes)
-    assert names(MeaningKind.LINK) == [verdict.LINK for verdict in VERDICTS]
+    assert names(MeaningKind.LINK) == [verdict.LINK for verdict in LINKS]
     assert names(MeaningKind.PROBE) == [probe.name for probe in PROBES]
     assert set(HEADLINES) - set(names(MeaningKind.FIGURE)) == set()
     assert set(MEANT) - set(names(MeaningKind.COUNTER)) == set()

@@ -14,7 +14,7 @@ from tailwave.explanations.cures import named_cures
 from tailwave.explanations.docstrings import from_docstring
 from tailwave.gpu.headlines import HEADLINES
 from tailwave.gpu.probes import PROBES
-from tailwave.gpu.verdicts import VERDICTS
+from tailwave.gpu.verdicts import LINKS
 from tailwave.model import Meaning, MeaningKind, Section
 from tailwave.profiles.counters.meant import MEANT
 from tailwave.profiles.counters.names import base
@@ -52,12 +52,12 @@ def findings() -> Iterator[Meaning]:
 
 def links() -> Iterator[Meaning]:
     """Yield the links of the scheduling chain, as verdicts judge them."""
-    for verdict in VERDICTS:
-        claim, sections = from_docstring(verdict.__doc__)
-        probes = verdict.PROBES
+    for link in LINKS:
+        claim, sections = from_docstring(link.__doc__)
+        probes = link.PROBES
         commands = (f"tailwave check {' '.join(f'--only {probe}' for probe in probes)}",)
         yield Meaning(
-            MeaningKind.LINK, verdict.LINK, claim, sections=sections, commands=commands, see=probes
+            MeaningKind.LINK, link.LINK, claim, sections=sections, commands=commands, see=probes
         )
 
 
