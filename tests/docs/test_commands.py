@@ -28,6 +28,7 @@ FOREIGN = {
     "foldseek": "Foldseek",
     "ollama": "Ollama",
     "curl": "a call of a running server",
+    "tee": "the system's own",
     "torchrun": "PyTorch",
     "git": "fetches the source",
     "sudo": "changes the machine",
@@ -119,15 +120,16 @@ def test_make_has_the_target(command: Command) -> None:
 
 @pytest.mark.parametrize("command", calls("pip"), ids=lambda command: " ".join(command.words))
 def test_pip_installs_what_there_is(command: Command) -> None:
-    """An extra of tailwave exists; what else is installed is a file here, or PyTorch."""
+    """An extra of tailwave exists; what else is installed is PyTorch, or listed in a file here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     for word in command.words[2:]:
         if found := re.fullmatch(r"(?:\.|tailwave)(?:\[(\w+)\])?", word):
             assert found[1] is None or found[1] in project["optional-dependencies"]
         else:
-            assert word in ("-r", "--editable", "torch") or (ROOT / "integrations/comfyui").joinpath(
-                *Path(word).parts[1:]
-            ).is_file()
+            assert (
+                word in ("-r", "torch", "git+https://github.com/OWNER/tailwave")
+                or (ROOT / "integrations/comfyui").joinpath(*Path(word).parts[1:]).is_file()
+            )
 
 
 @pytest.mark.parametrize("command", calls("python"), ids=lambda command: " ".join(command.words))
