@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tailwave.cli import COMMANDS
+from tailwave.profiles.rules import KERNEL_RULES
+from tailwave.recordings.causes import RULES
 from tests.docs.pages import PAGES, blocks, name_of
 from tests.examples.scripts import BENCHMARKS, load
 from tests.places import ROOT
@@ -70,6 +72,13 @@ def test_the_readme_lists_every_command_with_its_page() -> None:
     row = r"^\| `tailwave (\w+)[^|]*\|[^|]+\| \[\w+\]\(docs/\w+\.md\) \|$"
     rows = re.findall(row, text, re.MULTILINE)
     assert sorted(rows) == sorted(COMMANDS)
+
+
+def test_the_page_of_diagnose_has_every_code() -> None:
+    """A new rule gets a row, or a word beside the others of its kind."""
+    text = (ROOT / "docs" / "diagnose.md").read_text("utf-8")
+    codes = {rule.CODE for rule in (*RULES, *KERNEL_RULES)}
+    assert {code for code in codes if f"`{code}`" not in text} == set()
 
 
 def test_the_site_has_every_page() -> None:
