@@ -66,16 +66,16 @@ def calls(name: str) -> list[Command]:
     return list(found.values())
 
 
-def measures(command: Command) -> bool:
-    """Tell whether a command measures a whole simulated GPU, which takes many seconds."""
-    return command.words[1] == "check" and "sim:h200" in command.words
+def is_slow(command: Command) -> bool:
+    """Tell whether a command measures a whole simulated GPU, or loads a library of plots."""
+    return "sim:h200" in command.words or "--png" in command.words
 
 
 OURS = [
     pytest.param(
         command,
         id=f"{command.where} {' '.join(command.words)}"[:120],
-        marks=pytest.mark.slow if measures(command) else (),
+        marks=pytest.mark.slow if is_slow(command) else (),
     )
     for command in calls("tailwave")
     if not any(ASSIGNMENT.fullmatch(word) for word in command.words[:1])
