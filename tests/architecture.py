@@ -17,6 +17,7 @@ import ast
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -220,18 +221,21 @@ def within(name: str, prefixes: tuple[str, ...]) -> bool:
     return any(f"{name}.".startswith(f"{prefix}.") for prefix in prefixes)
 
 
-MODULES = [read_module(path) for path in sorted(PACKAGE.rglob("*.py"))]
+@cache
+def modules() -> list[Module]:
+    """Read every source file, when the first test asks for them."""
+    return [read_module(path) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
 def breaches(breach: Callable[[Module], set[str]]) -> dict[str, set[str]]:
     """Return what breaks a rule, by the file in which it does."""
-    found = {str(module.path.relative_to(PACKAGE)): breach(module) for module in MODULES}
+    found = {str(module.path.relative_to(PACKAGE)): breach(module) for module in modules()}
     return {path: names for path, names in found.items() if names}
 
 
 def test_a_file_belongs_to_a_family() -> None:
     """What stands directly under tailwave, or under a wing, has its line in the table."""
-    assert {module.family for module in MODULES} - BY_NAME.keys() == set()
+    assert {module.family for module in modules()} - BY_NAME.keys() == set()
 
 
 def test_a_family_imports_what_the_design_allows() -> None:
@@ -295,7 +299,7 @@ def test_members_do_not_import_each_other() -> None:
 @pytest.mark.parametrize("family", LISTED, ids=[family.name for family in LISTED])
 def test_every_file_has_its_part_in_the_family(family: Family) -> None:
     """A file is support, the engine or in the family's list: else nobody would ever run it."""
-    members = {m.member for m in MODULES if m.family == family.name and m.member}
+    members = {m.member for m in modules() if m.family == family.name and m.member}
     assert listed(family) | {*family.support, family.engine} - {""} == members
 
 

@@ -36,7 +36,7 @@ COPIED = {
 UNPACKED = {"trace.json": EAGER, "kernels.csv": COUNTERS, "kernels.ncu-rep": COUNTERS}
 # Programs that the pages start under tailwave, and scripts that they give to it.
 PROGRAMS = ("python", "torchrun", "sh", "serve")
-SCRIPTS = ("train.py", "serve.py", "bench.py", "transcribe.py")
+SCRIPTS = ("train.py", "serve.py", "bench.py", "transcribe.py", "record_steps.py")
 
 
 @pytest.fixture(scope="session")

@@ -58,12 +58,15 @@ def blocks(*languages: str) -> list[Block]:
 
 
 def commands() -> list[Command]:
-    """Return every command of every page: those to be typed, and those of transcripts."""
+    """Return every command: those that pages say to type, those of transcripts, those of CI."""
     found = [command for block in blocks("sh") for command in _calls(block.where, block.text)]
     for block in blocks("console"):
         for prompt, shown in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
             *_, last = _calls(block.where, prompt)
             found.append(last._replace(shown=shown or None))
+    for workflow in sorted((ROOT / "examples" / "ci").iterdir()):
+        for line in re.findall(r"^ *- run: (.*)$", workflow.read_text("utf-8"), re.MULTILINE):
+            found += _calls(name_of(workflow), line)
     return found
 
 

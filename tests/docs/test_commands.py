@@ -28,6 +28,7 @@ FOREIGN = {
     "foldseek": "Foldseek",
     "ollama": "Ollama",
     "curl": "a call of a running server",
+    "tee": "the system's own",
     "torchrun": "PyTorch",
     "git": "fetches the source",
     "sudo": "changes the machine",
@@ -65,16 +66,16 @@ def calls(name: str) -> list[Command]:
     return list(found.values())
 
 
-def measures(command: Command) -> bool:
-    """Tell whether a command measures a whole simulated GPU, which takes many seconds."""
-    return command.words[1] == "check" and "sim:h200" in command.words
+def is_slow(command: Command) -> bool:
+    """Tell whether a command measures a whole simulated GPU, or loads a library of plots."""
+    return "sim:h200" in command.words or "--png" in command.words
 
 
 OURS = [
     pytest.param(
         command,
         id=f"{command.where} {' '.join(command.words)}"[:120],
-        marks=pytest.mark.slow if measures(command) else (),
+        marks=pytest.mark.slow if is_slow(command) else (),
     )
     for command in calls("tailwave")
     if not any(ASSIGNMENT.fullmatch(word) for word in command.words[:1])
@@ -119,14 +120,14 @@ def test_make_has_the_target(command: Command) -> None:
 
 @pytest.mark.parametrize("command", calls("pip"), ids=lambda command: " ".join(command.words))
 def test_pip_installs_what_there_is(command: Command) -> None:
-    """An extra of tailwave exists; what else is installed is a file here, or PyTorch."""
+    """An extra of tailwave exists; what else is installed is PyTorch, or listed in a file here."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     for word in command.words[2:]:
         if found := re.fullmatch(r"(?:\.|tailwave)(?:\[(\w+)\])?", word):
             assert found[1] is None or found[1] in project["optional-dependencies"]
         else:
             assert (
-                word in ("-r", "--editable", "torch")
+                word in ("-r", "torch", "git+https://github.com/OWNER/tailwave")
                 or (ROOT / "integrations/comfyui").joinpath(*Path(word).parts[1:]).is_file()
             )
 
