@@ -31,8 +31,9 @@ def _unknown(word: str) -> str:
         return (
             f"XID {number} is unknown here; NVIDIA's catalogue has all of them ({XID_CATALOGUE})."
         )
-    near = suggest(word)
-    likely = f" Did you mean {' or '.join(near)}?" if near else ""
+    *others, last = suggest(word) or ("",)
+    near = f"{', '.join(others)} or {last}" if others else last
+    likely = f" Did you mean {near}?" if near else ""
     return f"nothing is called {_quoted(word)} here.{likely}"
 
 
