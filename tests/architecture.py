@@ -55,7 +55,8 @@ FAMILIES = (
     Family("__main__", imports=("cli",)),
     Family("errors"),
     Family("files", imports=("errors",)),
-    Family("model", imports=("reports",)),  # late: a noun that prints as its report
+    # The one step upwards: a noun that is printed asks the reports, when it is printed.
+    Family("model", imports=("reports",)),
     Family("stats"),
     Family("figures"),
     Family("session", imports=("model", "errors")),
