@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from rich.cells import cell_len
 
 from tailwave.errors import UsageError
 from tailwave.explanations import explain
@@ -127,12 +126,3 @@ def test_a_document_holds_everything() -> None:
     document = msgspec.json.decode(msgspec.json.encode(answer.to_dict()))
     assert document["schema"] == 2
     assert msgspec.convert(document, Explanation) == answer
-
-
-@pytest.mark.parametrize("columns", [50, 80, 120])
-def test_nothing_overflows(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every meaning, and the list of all, keeps to the terminal."""
-    monkeypatch.setenv("COLUMNS", str(columns))
-    texts = [str(Explanation(meaning.name, (meaning,))) for meaning in meanings()]
-    lines = "\n".join([*texts, str(explain())]).splitlines()
-    assert [line for line in lines if cell_len(line) > columns] == []
