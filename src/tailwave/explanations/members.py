@@ -93,8 +93,7 @@ def _told(name: str, sections: tuple[Section, ...]) -> Iterator[Section]:
     endings = {name, name[name.rfind("_") :], name[name.rfind(".") :]}
     for section in sections:
         for item in section.text:
-            named, colon, _ = item.removeprefix("- ").partition(": ")
-            if colon and endings & {word.strip(",()") for word in named.split()}:
+            if endings & {word.strip(",;:()") for word in item.split()}:
                 yield Section("", (item.removeprefix("- "),))
 
 
