@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from rich.cells import cell_len
 
 from tailwave.errors import UsageError
 from tailwave.explanations import explain
@@ -43,36 +42,35 @@ def test_an_answer_is_a_text() -> None:
 
 def test_what_means_several_things_is_told_in_brief() -> None:
     """Each kind has its claim, and the command that tells the rest."""
-    assert str(explain("launch")).splitlines() == [
-        "link   The link from the host to the GPU: what launches cost, one by one and as",
-        "       a graph.",
-        "       tailwave explain link launch",
-        "probe  What does a launch cost?",
-        "       tailwave explain probe launch",
+    lines = str(explain("launch")).splitlines()
+    assert [line.split()[0] for line in lines if line[0] != " "] == ["link", "probe"]
+    assert [line.strip() for line in lines if "tailwave" in line] == [
+        "tailwave explain link launch",
+        "tailwave explain probe launch",
     ]
 
 
 def test_a_cure_has_its_code_and_its_commands() -> None:
     """What it does, what it needs, lines of code, how it is predicted and tried."""
     lines = str(explain("cuda-graph")).splitlines()
-    assert lines[0] == (
-        "cuda-graph: Record the step once as a CUDA graph and replay it with one launch."
-    )
-    assert [line for line in lines if line.endswith(":")] == [
+    assert [line for line in lines if line.startswith("What it ")] == [
         "What it does:",
         "What it needs:",
-        "Lines to keep it:",
     ]
     assert "  step = tailwave.graph(step, *example_args)" in lines
-    assert "Run:      tailwave whatif FILE --cuda-graph" in lines
-    assert "          tailwave try --cure cuda-graph SCRIPT.py" in lines
+    assert lines[-3:] == [
+        "Run:      tailwave whatif FILE --cuda-graph",
+        "          tailwave try --cure cuda-graph SCRIPT.py",
+        "See also: launch-bound, host-contention",
+    ]
 
 
-def test_a_cure_of_a_kernel_is_told_by_its_finding() -> None:
-    """What no trial can apply is said in the words of the finding that asks for it."""
-    assert str(explain("pad shared")).startswith(
-        "pad-shared: a row of 33 words instead of 32, so that a column lies in different\nbanks.\n"
-    )
+def test_a_cure_of_the_source_says_that_nothing_tries_it() -> None:
+    """What no trial can apply is explained too, and leads to the finding that asks for it."""
+    lines = str(explain("pad shared")).splitlines()
+    assert lines[0].startswith("pad-shared: ")
+    assert "  No trial applies it: it is a change of the program's source." in lines
+    assert lines[-1] == "See also: bank-conflict"
 
 
 def test_a_near_miss_is_answered_and_says_so() -> None:
@@ -117,7 +115,7 @@ def test_an_xid_that_is_not_known_is_said_to_be() -> None:
     """No other number is taken for it, and the catalogue that has it is named."""
     with pytest.raises(UsageError) as caught:
         explain("XID 999")
-    assert str(caught.value).startswith(
+    assert str(caught.value) == (
         f"XID 999 is unknown here; NVIDIA's catalogue has all of them ({XID_CATALOGUE})."
     )
 
@@ -126,14 +124,5 @@ def test_a_document_holds_everything() -> None:
     """It is read back as what it was written from."""
     answer = explain("bank conflict")
     document = msgspec.json.decode(msgspec.json.encode(answer.to_dict()))
-    assert document.pop("schema") == 2
+    assert document["schema"] == 2
     assert msgspec.convert(document, Explanation) == answer
-
-
-@pytest.mark.parametrize("columns", [50, 80, 120])
-def test_nothing_overflows(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every meaning, and the list of all, keeps to the terminal."""
-    monkeypatch.setenv("COLUMNS", str(columns))
-    texts = [str(Explanation(meaning.name, (meaning,))) for meaning in meanings()]
-    lines = "\n".join([*texts, str(explain())]).splitlines()
-    assert [line for line in lines if cell_len(line) > columns] == []

@@ -20,20 +20,20 @@ def explain(word: str = "") -> Explanation:
         return Explanation("", meanings())
     if found := find(word):
         return Explanation(word, found)
+    if (number := xid_number(word)) is not None:
+        raise UsageError(
+            f"XID {number} is unknown here; NVIDIA's catalogue has all of them ({XID_CATALOGUE})."
+        )
     if found := nearest(word):
         note = f"Nothing is called {_quoted(word)} here; the nearest is {found[0].name}."
         return Explanation(word, found, note)
-    raise UsageError(f"{_unknown(word)} `tailwave explain` lists all that can be asked.")
-
-
-def _unknown(word: str) -> str:
-    if (number := xid_number(word)) is not None:
-        return (
-            f"XID {number} is unknown here; NVIDIA's catalogue has all of them ({XID_CATALOGUE})."
-        )
-    near = suggest(word)
-    likely = f" Did you mean {' or '.join(near)}?" if near else ""
-    return f"nothing is called {_quoted(word)} here.{likely}"
+    *others, last = suggest(word) or ("",)
+    near = f"{', '.join(others)} or {last}" if others else last
+    likely = f" Did you mean {near}?" if near else ""
+    raise UsageError(
+        f"nothing is called {_quoted(word)} here.{likely} `tailwave explain` lists all that can be "
+        "asked."
+    )
 
 
 def _quoted(word: str) -> str:

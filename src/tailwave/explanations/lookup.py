@@ -21,7 +21,7 @@ from tailwave.model import Meaning, MeaningKind
 # A driver's log has "NVRM: Xid (PCI:0000:10:1c): 79, ..."; people write "XID 79", "xid-79", "79".
 _XID = re.compile(r"\bxid\W*(?:\([^)]*\))?\W*(\d{1,4})\b|^\W*(\d{1,4})\W*$")
 _VALUE = re.compile(r"[=:].*", re.DOTALL)
-_ALIKE = 0.8  # of difflib's ratio: one wrong letter in five
+_ALIKE = 0.82  # of difflib's ratio: two letters too many or wrong in eleven
 _LONGEST = 200  # characters that are looked at
 _MOST = 5
 
@@ -41,12 +41,13 @@ def find(word: str) -> tuple[Meaning, ...]:
 def nearest(word: str) -> tuple[Meaning, ...]:
     """Return what a word comes closest to; () where nothing does, or several things as close.
 
-    That is the longest name that stands in it, else one that is spelled like it, else the only one
-    that has all of its parts.
+    That is the longest name that stands in it, else what is spelled most like it, else the only
+    thing that has all of its parts in its name.
     """
-    contained = max(_contained(word), key=len, default="")
-    if contained or (alike := _alike(word)):
-        return find(contained or alike[0])
+    if contained := _contained(word):
+        return find(max(contained, key=len))
+    if alike := _alike(word):
+        return find(alike[0])
     containing = _containing(word)
     return containing if len(containing) == 1 else ()
 
@@ -77,13 +78,25 @@ def _contained(word: str) -> list[str]:
 
 
 def _alike(word: str) -> list[str]:
-    return difflib.get_close_matches(" ".join(_parts(word)), _names(), n=_MOST, cutoff=_ALIKE)
+    """Return the names of as many parts, in the same script, that are spelled most like a word."""
+    text = " ".join(_parts(word))
+    like = (len(text.split()), text.isascii())
+    names = [name for name in _names() if (len(name.split()), name.isascii()) == like]
+    return difflib.get_close_matches(text, names, n=_MOST, cutoff=_ALIKE)
 
 
 def _containing(word: str) -> tuple[Meaning, ...]:
-    """Return what has all parts of a word in its name, shortest name first."""
-    parts = set(_parts(word))
-    names = sorted((n for n in _names() if parts and parts <= set(n.split())), key=len)
+    """Return what has all parts of a word in its name, shortest name first.
+
+    A part is a word between spaces, in Chinese any piece.
+    """
+    parts = _parts(word)
+    holding = (
+        name
+        for name in _names()
+        if parts and all(part in (name.split() if part.isascii() else name) for part in parts)
+    )
+    names = sorted(holding, key=len)
     return tuple(dict.fromkeys(meaning for name in names for meaning in find(name)))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
-from types import ModuleType
 
 from tailwave.explanations.cures import named_cures
 from tailwave.explanations.docstrings import from_docstring
@@ -94,25 +93,23 @@ def _told(name: str, sections: tuple[Section, ...]) -> Iterator[Section]:
     endings = {name, name[name.rfind("_") :], name[name.rfind(".") :]}
     for section in sections:
         for item in section.text:
-            named, colon, _ = item.removeprefix("- ").partition(": ")
-            if colon and endings & {word.strip(",()") for word in named.split()}:
+            if endings & {word.strip(",;:()") for word in item.split()}:
                 yield Section("", (item.removeprefix("- "),))
 
 
 def counters() -> Iterator[Meaning]:
     """Yield the counters that answer questions, and the names that no chip has."""
-    asking: dict[str, list[ModuleType]] = {}
+    asking: dict[str, dict[str, str]] = {}
     for rule in KERNEL_RULES:
         for metric in rule.METRICS:
-            asking.setdefault(base(metric), []).append(rule)
-    for name, rules in asking.items():
-        questions = "; ".join(dict.fromkeys(rule.QUESTION.rstrip("?") for rule in rules))
+            asking.setdefault(base(metric), {})[rule.CODE] = rule.QUESTION.rstrip("?")
+    for name, questions in asking.items():
         yield Meaning(
             MeaningKind.COUNTER,
             name,
-            f"a counter that helps to answer: {questions}?",
+            f"a counter that helps to answer: {'; '.join(questions.values())}?",
             commands=(f"tailwave metrics {name}",),
-            see=tuple(dict.fromkeys(rule.CODE for rule in rules)),
+            see=tuple(questions),
         )
     for name, (says, instead) in MEANT.items():
         recorded = Section("To record instead", instead, code=True)

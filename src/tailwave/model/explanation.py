@@ -10,7 +10,7 @@ import msgspec
 EXPLANATION_SCHEMA: Final = 2
 
 
-class MeaningKind(enum.Enum):
+class MeaningKind(enum.StrEnum):
     """What a word can be, in the order in which kinds are listed."""
 
     FINDING = "finding"
@@ -25,9 +25,12 @@ class MeaningKind(enum.Enum):
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A piece of a meaning; ``heading`` is "" for what follows the claim directly.
+    """A piece of a meaning.
 
-    ``text`` holds paragraphs, items of a list ("- ...") or, where ``code`` says so, lines to copy.
+    Attributes:
+        heading: "" for what follows the claim directly.
+        text: Paragraphs, items of a list ("- ...") or lines of code.
+        code: The text is lines to copy.
     """
 
     heading: str
@@ -38,9 +41,16 @@ class Section(msgspec.Struct, frozen=True):
 class Meaning(msgspec.Struct, frozen=True):
     """A word as one kind of thing.
 
-    ``aliases`` are other words for it, ``chinese`` its heading in the article, ``commands`` what
-    to run (capitals stand for the user's own), ``see`` the names of related meanings, ``source``
-    the address that it rests on.
+    Attributes:
+        kind: What it is.
+        name: What it is called by itself.
+        claim: The answer in a sentence or two.
+        chinese: Its heading in the article, "" where that is none.
+        aliases: Other words for it.
+        sections: What else is said.
+        commands: What to run; capitals stand for the user's own.
+        see: Names of related meanings.
+        source: The address that it rests on, "" where that is tailwave's own figures.
     """
 
     kind: MeaningKind
@@ -57,7 +67,10 @@ class Meaning(msgspec.Struct, frozen=True):
 class Explanation(msgspec.Struct, frozen=True):
     """All that a word means; of no word, everything that can be explained.
 
-    ``note`` tells where the word was not found as it is written.
+    Attributes:
+        word: As it was asked for.
+        meanings: One for each kind of thing that has this name.
+        note: Tells where the word was not found as it is written, and what was taken for it.
     """
 
     word: str
