@@ -14,7 +14,6 @@ from tailwave.recordings.causes.build import (
     place_of,
     severity,
     share_saved,
-    short,
     times,
 )
 from tailwave.recordings.replay.forecast import Forecast, forecast
@@ -82,13 +81,6 @@ def test_counts_are_worded() -> None:
     assert (times(1), times(2)) == ("once", "2 times")
     assert counted(1, "launch", "launches") == "1 launch"
     assert counted(132, "launch", "launches") == "132 launches"
-
-
-def test_a_kernels_name_is_shortened_to_what_tells_it_apart() -> None:
-    """Templates have endless names, all of which begin with void."""
-    assert short("void gemm<float>") == "gemm<float>"
-    assert len(short("x" * 100)) == 60
-    assert short("x" * 100).endswith("...")
 
 
 def test_the_heaviest_labels_come_first() -> None:
