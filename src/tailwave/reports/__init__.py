@@ -19,7 +19,7 @@ from tailwave.reports.predictions_terminal import render_predictions
 from tailwave.reports.terminal import render_diagnosis
 from tailwave.reports.trial_terminal import render_trial
 
-_WIDTH: Final = 80  # where there is no terminal
+_HTML_WIDTH: Final = 80
 _HTML: Final = '<pre style="line-height: normal; font-family: monospace">{code}</pre>'
 
 
@@ -60,12 +60,8 @@ def to_json(noun: Printable) -> bytes:
 
 
 def to_text(noun: Printable) -> str:
-    """Return the report of a noun as plain text: as wide as the terminal, or 80 columns."""
-    terminal = Console()
-    width = terminal.width if terminal.is_terminal else _WIDTH
-    console = Console(
-        file=io.StringIO(), width=width, color_system=None, force_jupyter=False, highlight=False
-    )
+    """Return the report of a noun as plain text, of the width and letters that stdout has."""
+    console = Console(color_system=None, force_jupyter=False, highlight=False)
     with console.capture() as capture:
         render(noun, console)
     return capture.get().rstrip("\n")
@@ -74,7 +70,7 @@ def to_text(noun: Printable) -> str:
 def to_html(noun: Printable) -> str:
     """Return the report of a noun as HTML: nothing but escaped text, and colours."""
     console = Console(
-        file=io.StringIO(), width=_WIDTH, record=True, force_jupyter=False, highlight=False
+        file=io.StringIO(), width=_HTML_WIDTH, record=True, force_jupyter=False, highlight=False
     )
     render(noun, console)
     return console.export_html(inline_styles=True, code_format=_HTML)

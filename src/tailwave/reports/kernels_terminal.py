@@ -9,8 +9,7 @@ import math
 
 from tailwave.figures import percent, quantity, time
 from tailwave.model import Evidence, KernelDiagnosis, KernelFinding, Severity, Shape
-from tailwave.reports.page import Page
-from tailwave.reports.styles import SEVERITY_STYLES
+from tailwave.reports.page import SEVERITY_STYLES, Page
 
 _INDENT = " " * 4
 _INNER = " " * 8

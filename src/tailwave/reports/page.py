@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len, chop_cells
 from rich.text import Text
 
+from tailwave.model import Severity
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
+SEVERITY_STYLES = {
+    Severity.CRITICAL: "bold red",
+    Severity.MAJOR: "bold yellow",
+    Severity.MINOR: "bold cyan",
+    Severity.INFO: "dim",
+}
 _HEADING = "bold underline"
 _WIDEST = 120  # lines that are longer than that are hard to follow
 _WITHOUT_TERMINAL = 80  # in a file and in a pipe
@@ -94,9 +102,10 @@ class Page:
         lines = [self._shown(command)] if "'" in command else self._wrapped(command, room)
         self.blank()
         for number, line in enumerate(lines, start=1):
-            start = lead if number == 1 else " " * len(lead)
-            end = continued if number < len(lines) else ""
-            self._print(Text.assemble((start, "dim"), (line + end, "bold")))
+            whole = f"{line}{continued}" if number < len(lines) else line
+            free = max(self._width - cell_len(whole), 0)
+            start = lead if number == 1 else " " * min(len(lead), free)
+            self._print(Text.assemble((start, "dim"), (whole, "bold")))
 
     def columns(self, *cells: Cell) -> None:
         """Print cells side by side, two spaces apart, each line of them wrapped to its width."""

@@ -18,8 +18,7 @@ from tailwave.model import (
     StepsSummary,
 )
 from tailwave.reports.kernels_terminal import kernels_headline, print_kernels
-from tailwave.reports.page import Cell, Page
-from tailwave.reports.styles import SEVERITY_STYLES
+from tailwave.reports.page import SEVERITY_STYLES, Cell, Page
 
 if TYPE_CHECKING:
     from rich.console import Console
