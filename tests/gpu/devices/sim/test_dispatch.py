@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailwave.gpu.devices.base import NotSupportedError, Words
-from tailwave.gpu.devices.sim.dispatch import Footprint, Waves
 from tailwave.gpu.devices.sim.topology import build
+from tailwave.gpu.devices.sim.work import Footprint, Waves
 from tests.gpu.devices.sim.rig import CHIP, SMS, Rig
 
 COSTS = CHIP.dispatch

@@ -12,14 +12,13 @@ import numpy as np
 from tailwave.gpu.devices.base import Launch, Stream
 from tailwave.gpu.devices.sim import kernels
 from tailwave.gpu.devices.sim.chip import Chip
-from tailwave.gpu.devices.sim.dispatch import Dispatcher, Footprint, Grid, Waves
-from tailwave.gpu.devices.sim.events import Action, Events
+from tailwave.gpu.devices.sim.clock import Action, Events
+from tailwave.gpu.devices.sim.dispatch import Dispatcher, Grid
+from tailwave.gpu.devices.sim.fabric import L2Latency
 from tailwave.gpu.devices.sim.kernels.call import Call
-from tailwave.gpu.devices.sim.latency import L2Latency
-from tailwave.gpu.devices.sim.link import Link
-from tailwave.gpu.devices.sim.queues import Operation, Queue
+from tailwave.gpu.devices.sim.queues import Link, Operation, Queue
 from tailwave.gpu.devices.sim.topology import Topology, build
-from tailwave.gpu.devices.sim.work import Finish, Placement, Work
+from tailwave.gpu.devices.sim.work import Finish, Footprint, Placement, Waves, Work
 from tailwave.model import Flags
 
 

@@ -6,11 +6,9 @@ import numpy as np
 
 from tailwave.gpu.devices.base import Launch, Stream
 from tailwave.gpu.devices.sim.chip import Chip
-from tailwave.gpu.devices.sim.dispatch import WARP
-from tailwave.gpu.devices.sim.events import Action
+from tailwave.gpu.devices.sim.clock import Action, Host
 from tailwave.gpu.devices.sim.gpu import Gpu
-from tailwave.gpu.devices.sim.host import Host
-from tailwave.gpu.devices.sim.work import Work
+from tailwave.gpu.devices.sim.work import WARP, Work
 
 
 class SimManaged:

@@ -1,10 +1,14 @@
-"""The event core: a virtual clock and a heap of what is to happen when."""
+"""Virtual time: the event core, a clock and a heap of what is to happen when; the host's clock."""
 
 from __future__ import annotations
 
 import heapq
 import itertools
 from collections.abc import Callable
+
+import numpy as np
+
+from tailwave.gpu.devices.sim.chip import Chip
 
 Action = Callable[[], None]
 
@@ -29,3 +33,27 @@ class Events:
                 raise RuntimeError("the simulation waits for something that never happens")
             self.now, _, action = heapq.heappop(self._heap)
             action()
+
+
+class Host:
+    """A host thread's clock, in ns; it never turns back."""
+
+    def __init__(self, chip: Chip) -> None:
+        """Start with the GPU's clock."""
+        self.now = float(chip.clock.start_ns)
+        self._launch = chip.launch
+        self._rng = np.random.default_rng(chip.seed + 2)
+
+    def pay(self, ns: float) -> None:
+        """Spend the time of a call."""
+        self.now += ns * float(self._rng.lognormal(0.0, self._launch.jitter))
+
+    def wait_until(self, ns: float) -> None:
+        """Sleep until the GPU has finished, and wake up; now and then the host is late."""
+        if ns <= self.now:
+            self.pay(self._launch.idle_sync_ns)
+            return
+        self.now = ns
+        self.pay(self._launch.sync_ns)
+        if self._rng.random() < self._launch.stall_chance:
+            self.now += float(self._rng.exponential(self._launch.stall_ns))
