@@ -29,7 +29,7 @@ from functools import partial
 import numpy as np
 
 from tailwave.gpu.devices.base import Buffer, DeviceFailedError, NotSupportedError
-from tailwave.gpu.probes.groups import split
+from tailwave.gpu.probes.groups import cut_in_two
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
 from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
@@ -80,7 +80,7 @@ def line_sides(matrix: Floats) -> Flags | None:
     """Tell for each line on which side of L2 it is, or None when there are no two sides."""
     centred = matrix - matrix.mean(axis=1, keepdims=True) - matrix.mean(axis=0) + matrix.mean()
     weights = np.linalg.svd(centred, full_matrices=False)[2][0]
-    cut = split(weights.tolist())
+    cut = cut_in_two(weights.tolist())
     return weights > cut.at if cut.two_humps else None
 
 

@@ -49,7 +49,7 @@ class Gpc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cpcs: tuple[tuple[int, ...], ...]
 
 
-class TopologyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which SMs form TPCs, CPCs and GPCs, and in which order an empty chip is filled.
 
     Leftover TPCs form no cluster with others.
@@ -226,7 +226,7 @@ class Chip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int
     facts: Facts
     clock: Clock
-    topology: TopologyTable
+    topology: Layout
     launch: LaunchCosts
     dispatch: DispatchCosts
     issue: Issue

@@ -10,7 +10,7 @@ import numpy as np
 
 from tailwave.gpu.devices.sim.chip import Chip
 
-Action = Callable[[], None]
+Callback = Callable[[], None]
 
 
 class Events:
@@ -19,10 +19,10 @@ class Events:
     def __init__(self, now: float) -> None:
         """Start the clock at ``now``."""
         self.now = now
-        self._heap: list[tuple[float, int, Action]] = []
+        self._heap: list[tuple[float, int, Callback]] = []
         self._count = itertools.count()
 
-    def at(self, time: float, action: Action) -> None:
+    def at(self, time: float, action: Callback) -> None:
         """Set an action; one that is due already runs next, and the clock does not turn back."""
         heapq.heappush(self._heap, (max(time, self.now), next(self._count), action))
 

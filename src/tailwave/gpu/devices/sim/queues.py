@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from tailwave.gpu.devices.sim.clock import Action, Events
+from tailwave.gpu.devices.sim.clock import Callback, Events
 from tailwave.model import Flags, Ints
 
 # Starts something at the present moment, and calls what it is given once that has finished.
-Operation = Callable[[Action], None]
+Operation = Callable[[Callback], None]
 
 
 class Queue:
@@ -82,7 +82,7 @@ class Link:
         """Start with nothing under way."""
         self._events = events
         self._both_share = both_share
-        self._lanes: tuple[deque[_Transfer], deque[_Transfer]] = (deque(), deque())
+        self._directions: tuple[deque[_Transfer], deque[_Transfer]] = (deque(), deque())
         self._settled = events.now
         self._version = 0  # of the plan; what an older plan had set has no effect
 
@@ -91,33 +91,33 @@ class Link:
     ) -> None:
         """Move bytes at ``rate`` bytes per ns (that is GB/s), then call ``done``."""
         self._settle()
-        self._lanes[to_device].append(_Transfer(nbytes, rate, done))
+        self._directions[to_device].append(_Transfer(nbytes, rate, done))
         self._plan()
 
     def _share(self) -> float:
-        return self._both_share if all(self._lanes) else 1.0
+        return self._both_share if all(self._directions) else 1.0
 
     def _settle(self) -> None:
         """Take from the transfers under way what has passed since the last change."""
         elapsed = (self._events.now - self._settled) * self._share()
-        for lane in self._lanes:
-            if lane:
-                lane[0].left -= elapsed * lane[0].rate
+        for direction in self._directions:
+            if direction:
+                direction[0].left -= elapsed * direction[0].rate
         self._settled = self._events.now
 
     def _plan(self) -> None:
         """Set the end of each transfer under way, as things are now."""
         self._version += 1
         version, share = self._version, self._share()
-        for lane in self._lanes:
-            if lane:
-                end = self._events.now + lane[0].left / (lane[0].rate * share)
-                self._events.at(end, partial(self._end, lane, version))
+        for direction in self._directions:
+            if direction:
+                end = self._events.now + direction[0].left / (direction[0].rate * share)
+                self._events.at(end, partial(self._end, direction, version))
 
-    def _end(self, lane: deque[_Transfer], version: int) -> None:
+    def _end(self, direction: deque[_Transfer], version: int) -> None:
         if version != self._version:
             return
         self._settle()
-        ended = lane.popleft()
+        ended = direction.popleft()
         self._plan()
         ended.done()

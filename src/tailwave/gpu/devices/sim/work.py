@@ -67,8 +67,8 @@ class Waves:
         self._cta_ns = cta_ns
 
     @property
-    def told(self) -> bool:
-        """Tell whether the closed form holds."""
+    def holds(self) -> bool:
+        """Tell whether the closed form is right."""
         return self._ctas <= self._places or bool(np.ptp(self._cta_ns[self._order]) == 0)
 
     def length(self) -> float:
