@@ -32,7 +32,6 @@ def test_two_far_humps_are_two() -> None:
     found = cut_in_two(values.tolist())
     assert found.two_humps
     assert found.share == 60 / 160
-    assert (found.low, found.high) == pytest.approx((0, 6), abs=0.3)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -68,12 +68,10 @@ def _tree(distance: Floats) -> list[tuple[int, int]]:
 
 
 class Cut(msgspec.Struct, frozen=True):
-    """The best cut of values in two: where, what it explains, and the means on either side."""
+    """The best cut of values in two: where, and what it explains."""
 
     at: float
     explained: float
-    low: float
-    high: float
     share: float  # of the values, on the smaller side
 
     @property
@@ -95,7 +93,5 @@ def cut_in_two(values: Sequence[float]) -> Cut:
     return Cut(
         at=float(ordered[cut : cut + 2].mean()),
         explained=float(between[cut]) / total if total else 0.0,
-        low=float(low[cut]),
-        high=float(high[cut]),
         share=min(cut + 1, count - cut - 1) / count,
     )
