@@ -114,7 +114,7 @@ FAMILIES = (
         "gpu.probes",
         imports=("gpu.devices.base", "stats", "model", "errors"),
         registry="PROBES",
-        support=("die", "groups", "lab", "measure", "parts", "traffic"),
+        support=("bench", "die", "groups", "lab", "measure", "parts", "traffic"),
     ),
     Family("gpu.headlines", imports=("gpu.probes",)),
     Family("gpu.references", imports=("model", "gpu.headlines", "errors")),

@@ -42,7 +42,7 @@ def check(
     monkeypatch.setattr(tailwave.gpu.devices, "BACKENDS", backends)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
 
-    def call(device: str, *arguments: str, probes: tuple[str, ...] = ("launch",)) -> Outcome:
+    def call(device: str, *arguments: str, probes: tuple[str, ...] = ("copy",)) -> Outcome:
         only = [word for probe in probes for word in ("--only", probe)]
         code = run(["check", "--device", device, "--quick", *only, *arguments])
         return Outcome(code, *capsys.readouterr())
@@ -70,7 +70,7 @@ def test_headline_figures_are_shown_as_they_are_taken(
 
 def test_a_warning_exits_1(check: Check) -> None:
     """A link with half its lanes warns, and the line says why."""
-    outcome = check("faulty:narrow-link", probes=("copy",))
+    outcome = check("faulty:narrow-link")
     assert outcome.code == 1
     assert outcome.out.startswith(
         "This simulated GPU does not quite schedule as any GPU should: copy WARNING.\n"
@@ -80,7 +80,7 @@ def test_a_warning_exits_1(check: Check) -> None:
 
 def test_a_critical_link_exits_2(check: Check) -> None:
     """Graph nodes dearer than launches defeat graphs."""
-    outcome = check("faulty:dear-graphs", "--json")
+    outcome = check("faulty:dear-graphs", "--json", probes=("launch",))
     assert outcome.code == 2
     assert outcome.document["health"] == "critical"
     assert outcome.document["verdicts"][0]["health"] == "critical"
@@ -181,16 +181,23 @@ def test_a_kind_of_device_that_there_is_not(check: Check) -> None:
 def test_a_reference_is_made_and_used(check: Check, tmp_path: Path) -> None:
     """After --save-reference the same device is compared with it, and a slower one warns.
 
-    A simulated host has no speed of its own, so of launches the graph node alone is kept.
+    A simulated host has no speed of its own, so what it has its part in (a small copy) is left out.
     """
     made = check("faulty:none", "--save-reference", "--runs", "3")
     path = tmp_path / "data" / "tailwave" / "references" / "sim-h200.json"
     assert made.code == 0
-    assert made.err.startswith(f"wrote {path}: 1 figure of NVIDIA H200 (simulated), 3 runs")
+    assert made.err == f"wrote {path}: 5 figures of NVIDIA H200 (simulated), 3 runs\n"
+    assert {figure["name"] for figure in json.loads(path.read_text())["figures"]} == {
+        "copy.h2d_pinned",
+        "copy.d2h_pinned",
+        "copy.both_pinned",
+        "copy.link_width",
+        "copy.link_generation",
+    }
     alike = check("faulty:none", "--json").document
     assert alike["reference"] == f"NVIDIA H200 (simulated), 3 runs, {path}"
     assert alike["health"] == "ok"
-    (verdict,) = check("faulty:dear-graphs", "--json").document["verdicts"]
+    (verdict,) = check("faulty:narrow-link", "--json").document["verdicts"]
     bases = {c["basis"] for c in verdict["criteria"] if c["health"] != "ok"}
     assert bases == {"any-gpu", "reference"}
 

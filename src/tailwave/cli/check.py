@@ -16,7 +16,7 @@ from tailwave.figures import counted, quantity
 from tailwave.model import Health
 
 if TYPE_CHECKING:
-    from tailwave.gpu.check import Progress
+    from tailwave.gpu.check import Observer
     from tailwave.model import Measurement
 
 # The monitoring plug-ins' exit codes.
@@ -118,7 +118,7 @@ def _save_reference(  # noqa: PLR0913 - as the command
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
+def _progress() -> Iterator[Observer]:
     """Show on a terminal's stderr which probe runs, and each headline figure as it is taken."""
     from tailwave.cli.bar import Bar  # noqa: PLC0415 - rich is slow to import
     from tailwave.gpu.probes import PROBES  # noqa: PLC0415 - as above

@@ -22,7 +22,7 @@ from tailwave.model import DeviceFacts, Health, Measurement, Reference, Session,
 from tailwave.session import SCHEMA
 
 # Called with a probe's name and None when it begins, then with each figure that it takes.
-Progress: TypeAlias = Callable[[str, Measurement | None], None]
+Observer: TypeAlias = Callable[[str, Measurement | None], None]
 
 _INTERRUPTED = "It was interrupted."
 _WITHOUT_REFERENCE = "Only what holds on any GPU was judged: "
@@ -37,7 +37,7 @@ def check(
     *,
     quick: bool = False,
     only: Sequence[str] = (),
-    progress: Progress = _unseen,
+    progress: Observer = _unseen,
 ) -> Session:
     """Measure how well a GPU schedules, and judge it link by link.
 
@@ -66,7 +66,7 @@ def check(
 class _Run:
     """What a run has measured so far, and why it ended if that was early."""
 
-    def __init__(self, probes: Sequence[str], progress: Progress) -> None:
+    def __init__(self, probes: Sequence[str], progress: Observer) -> None:
         self.probes, self._progress = probes, progress
         self.cut_short = ""
         self._started, self._began = datetime.now(UTC), time.monotonic()
@@ -144,7 +144,7 @@ def measure_reference(
     *,
     quick: bool = False,
     only: Sequence[str] = (),
-    progress: Progress = _unseen,
+    progress: Observer = _unseen,
 ) -> Reference:
     """Check a device some times, and make a reference for its model of what was measured.
 

@@ -11,7 +11,6 @@ from tailwave.gpu.devices.base import Launch
 from tailwave.gpu.probes import fabric
 from tailwave.gpu.probes.die import Die, Place
 from tailwave.gpu.probes.lab import Lab
-from tailwave.gpu.probes.measure import Bench
 from tailwave.model import Measurement, Status
 from tests.gpu.probes.fake import FakeBuffer, FakeDevice, write
 
@@ -25,7 +24,7 @@ def lab_of(**kernels: Callable[[Launch], None]) -> Lab:
     """Return a quick lab of that die."""
     device = FakeDevice({"smids": lambda launch: write(launch, list(range(6))), **kernels})
     device.facts = msgspec.structs.replace(device.facts, sm_count=6)
-    lab = Lab(Bench(device, quick=True))
+    lab = Lab(device, quick=True)
     lab.die = Die(tuple(Place(sm, tpc, gpc, None, 1.0) for sm, tpc, gpc in PLACES))
     return lab
 

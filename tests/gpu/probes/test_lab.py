@@ -10,7 +10,6 @@ import pytest
 
 from tailwave.gpu.devices.base import Buffer, DeviceFailedError, Launch
 from tailwave.gpu.probes.lab import Lab
-from tailwave.gpu.probes.measure import Bench
 from tests.gpu.probes.fake import FakeBuffer, FakeDevice, write
 
 
@@ -41,7 +40,7 @@ class Watched(FakeDevice):
 
 def lab_of(device: FakeDevice) -> Lab:
     """Return a lab of a quick bench, which asks for fewer lines."""
-    return Lab(Bench(device, quick=True))
+    return Lab(device, quick=True)
 
 
 def test_memory_is_given_back() -> None:

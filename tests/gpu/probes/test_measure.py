@@ -14,7 +14,7 @@ from tailwave.gpu.devices.base import (
     DeviceLostError,
     NotSupportedError,
 )
-from tailwave.gpu.probes.measure import FULL, QUICK, Bench, Figure
+from tailwave.gpu.probes.measure import FULL, QUICK, Figure, Timer
 from tailwave.model import Status
 from tests.gpu.probes.fake import CLOCK_MHZ, TICK_NS, FakeDevice
 
@@ -26,9 +26,9 @@ def device() -> FakeDevice:
 
 
 @pytest.fixture
-def bench(device: FakeDevice) -> Bench:
+def bench(device: FakeDevice) -> Timer:
     """A thorough bench on it."""
-    return Bench(device)
+    return Timer(device)
 
 
 def series(*values: float) -> Callable[[], float]:
@@ -36,7 +36,7 @@ def series(*values: float) -> Callable[[], float]:
     return itertools.cycle(values).__next__
 
 
-def test_a_constant_figure_takes_the_fewest_samples(bench: Bench) -> None:
+def test_a_constant_figure_takes_the_fewest_samples(bench: Timer) -> None:
     """What does not vary is settled as soon as an interval may be trusted."""
     taken = bench.measure("a.b", "us", lambda: 3.0)
     assert (taken.value, taken.low, taken.high) == (3.0, 3.0, 3.0)
@@ -45,24 +45,24 @@ def test_a_constant_figure_takes_the_fewest_samples(bench: Bench) -> None:
 
 def test_a_quick_bench_is_content_with_less(device: FakeDevice) -> None:
     """Quick means fewer samples, by the same rules."""
-    taken = Bench(device, quick=True).measure("a.b", "us", lambda: 3.0)
+    taken = Timer(device, quick=True).measure("a.b", "us", lambda: 3.0)
     assert len(taken.samples) == QUICK.least
 
 
-def test_noise_is_sampled_until_it_no_longer_narrows(bench: Bench) -> None:
+def test_noise_is_sampled_until_it_no_longer_narrows(bench: Timer) -> None:
     """An interval that more samples do not narrow ends the sampling before the limit."""
     taken = bench.measure("a.b", "us", series(1.0, 2.0))
     assert len(taken.samples) == 40
 
 
-def test_narrowing_noise_is_sampled_to_the_limit(bench: Bench) -> None:
+def test_narrowing_noise_is_sampled_to_the_limit(bench: Timer) -> None:
     """While each doubling narrows the interval, only the most samples end it."""
     widths = (1 / (i + 1) * (-1) ** i for i in itertools.count())
     taken = bench.measure("a.b", "us", lambda: 1.0 + next(widths))
     assert len(taken.samples) == FULL.most
 
 
-def test_slow_samples_end_by_time(bench: Bench, device: FakeDevice) -> None:
+def test_slow_samples_end_by_time(bench: Timer, device: FakeDevice) -> None:
     """A figure whose samples take long gets the fewest that have an interval."""
 
     def slow() -> float:
@@ -74,24 +74,24 @@ def test_slow_samples_end_by_time(bench: Bench, device: FakeDevice) -> None:
 
 def test_past_the_deadline_figures_are_still_taken(device: FakeDevice) -> None:
     """A run that is late hurries; it does not stop."""
-    late = Bench(device, deadline_ns=-1)
+    late = Timer(device, deadline_ns=-1)
     taken = late.measure("a.b", "us", series(1.0, 2.0, 3.0))
     assert (taken.status, len(taken.samples)) == (Status.OK, 3)
 
 
 def test_before_the_deadline_nothing_is_hurried(device: FakeDevice) -> None:
     """A run that is in time takes as many samples as one without a deadline."""
-    early = Bench(device, deadline_ns=1_000_000_000_000)
+    early = Timer(device, deadline_ns=1_000_000_000_000)
     assert len(early.measure("a.b", "us", lambda: 3.0).samples) == FULL.least
 
 
-def test_outliers_are_counted_and_kept(bench: Bench) -> None:
+def test_outliers_are_counted_and_kept(bench: Timer) -> None:
     """A sample far out stays among the samples."""
     taken = bench.measure("a.b", "us", series(1.0, 1.001, 1.002, 1.003, 1.004, 1.005, 9.0))
     assert taken.outliers == taken.samples.count(9.0) > 0
 
 
-def test_by_products_do_not_prolong_sampling(bench: Bench) -> None:
+def test_by_products_do_not_prolong_sampling(bench: Timer) -> None:
     """Sampling waits for the figures that decide."""
     noise = series(1.0, 2.0)
     figures = [Figure("a.b", "us"), Figure("a.c", "us", decides=False)]
@@ -99,7 +99,7 @@ def test_by_products_do_not_prolong_sampling(bench: Bench) -> None:
     assert len(one.samples) == len(other.samples) == FULL.least
 
 
-def test_a_figure_carries_the_clock_it_was_taken_at(bench: Bench) -> None:
+def test_a_figure_carries_the_clock_it_was_taken_at(bench: Timer) -> None:
     """The effective clock is cycles over global time around the samples."""
     assert bench.measure("a.b", "us", lambda: 1.0).clock_mhz == CLOCK_MHZ
 
@@ -109,7 +109,7 @@ def test_the_bench_warms_up_until_the_clock_is_steady(device: FakeDevice) -> Non
     clocks = iter([300.0, 600.0, 1_200.0, 1_900.0])
     device.clock_mhz = 0.0
 
-    class Rising(Bench):
+    class Rising(Timer):
         def clock_mhz(self) -> float:
             device.clock_mhz = next(clocks, 1_980.0)
             return super().clock_mhz()
@@ -122,7 +122,7 @@ def test_the_bench_warms_up_once(device: FakeDevice) -> None:
     """Later figures read the clock before and after their samples, and no more."""
     spins = 0
 
-    class Counting(Bench):
+    class Counting(Timer):
         def clock_mhz(self) -> float:
             nonlocal spins
             spins += 1
@@ -137,9 +137,9 @@ def test_the_bench_warms_up_once(device: FakeDevice) -> None:
     assert spins == warm + 2
 
 
-def test_the_timer_step_is_measured(bench: Bench) -> None:
+def test_the_timer_step_is_measured(bench: Timer) -> None:
     """The tick is the least difference of successive readings."""
-    assert bench.tick_ns() == TICK_NS
+    assert bench.tick_ns == TICK_NS
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_the_timer_step_is_measured(bench: Bench) -> None:
     ],
 )
 def test_a_refusal_is_a_status_with_a_reason(
-    bench: Bench, error: Exception, status: Status
+    bench: Timer, error: Exception, status: Status
 ) -> None:
     """What the device answers instead of a figure is kept; there is no value."""
 
@@ -164,7 +164,7 @@ def test_a_refusal_is_a_status_with_a_reason(
     assert taken.headline
 
 
-def test_a_lost_device_is_no_figure(bench: Bench) -> None:
+def test_a_lost_device_is_no_figure(bench: Timer) -> None:
     """The loss of the device goes to whoever runs the probes."""
 
     def lose() -> float:
@@ -175,13 +175,13 @@ def test_a_lost_device_is_no_figure(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_figure_is_never_nan(bench: Bench, value: float) -> None:
+def test_a_figure_is_never_nan(bench: Timer, value: float) -> None:
     """A sample that is no number fails the figure."""
     taken = bench.measure("a.b", "us", lambda: value)
     assert (taken.status, taken.value) == (Status.FAILED, None)
 
 
-def test_our_own_mistakes_are_not_hidden(bench: Bench) -> None:
+def test_our_own_mistakes_are_not_hidden(bench: Timer) -> None:
     """What is no answer of a device is an error of ours."""
 
     def mistaken() -> float:

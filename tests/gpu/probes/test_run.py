@@ -75,7 +75,7 @@ def test_what_a_part_found_before_it_failed_is_kept(monkeypatch: pytest.MonkeyPa
     """Only the figures that it did not get to have the reason."""
 
     def run(lab: Lab) -> Results:
-        yield lab.bench.summed_up(Figure("x.a", "us"), [1.0])
+        yield lab.summed_up(Figure("x.a", "us"), [1.0])
         raise DeviceFailedError("It broke.")
 
     monkeypatch.setattr(probes, "PROBES", (Probe("x", (Part(("x.a", "x.b"), run),)),))

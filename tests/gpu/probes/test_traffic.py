@@ -8,7 +8,6 @@ import pytest
 
 from tailwave.gpu.devices.base import Buffer, DeviceFailedError, Launch
 from tailwave.gpu.probes.lab import Lab
-from tailwave.gpu.probes.measure import Bench
 from tailwave.gpu.probes.traffic import flow
 from tests.gpu.probes.fake import FakeBuffer, FakeDevice, write
 
@@ -29,7 +28,7 @@ def lab_of(runs: Sequence[list[list[int]]]) -> Lab:
             if row != NOTHING:
                 out.values[4 * sm : 4 * sm + 4] = row
 
-    return Lab(Bench(FakeDevice({"smids": lambda launch: write(launch, [0, 1]), "read": read})))
+    return Lab(FakeDevice({"smids": lambda launch: write(launch, [0, 1]), "read": read}))
 
 
 def flows(lab: Lab) -> tuple[list[int], ...]:
@@ -69,6 +68,6 @@ def test_sms_that_were_not_asked_have_no_part() -> None:
         masks.append(mask.values.tolist())
         write(launch, [*NOTHING, *SECOND])
 
-    lab = Lab(Bench(FakeDevice({"smids": lambda launch: write(launch, [0, 1]), "read": read})))
+    lab = Lab(FakeDevice({"smids": lambda launch: write(launch, [0, 1]), "read": read}))
     assert flow(lab, "read", 64, (), [1]).amount.tolist() == [2_000]
     assert masks == [[0, 1]]

@@ -26,7 +26,7 @@ from tailwave.gpu.probes import (
     topology,
 )
 from tailwave.gpu.probes.lab import Lab
-from tailwave.gpu.probes.measure import REFUSALS, Bench, Figure
+from tailwave.gpu.probes.measure import REFUSALS, Figure
 from tailwave.gpu.probes.parts import Part, Probe
 from tailwave.model import Measurement, Table
 
@@ -65,7 +65,7 @@ def run_probes(
     """
     wanted = probes_called(only)
     allowed = _QUICK_NS if quick else _FULL_NS
-    lab = Lab(Bench(device, quick=quick, deadline_ns=device.clock_ns() + allowed))
+    lab = Lab(device, quick=quick, deadline_ns=device.clock_ns() + allowed)
     for probe in wanted:
         progress(probe.name)
         for part in probe.parts:
@@ -109,4 +109,4 @@ def _guarded(lab: Lab, part: Part) -> Iterator[Measurement | Table]:
     except REFUSALS as error:
         for name in part.names:
             if name not in seen:
-                yield lab.bench.refused(Figure(name, ""), error)
+                yield lab.refused(Figure(name, ""), error)

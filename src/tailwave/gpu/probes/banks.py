@@ -30,7 +30,7 @@ _LOADS, _STORES, _PADDED, _SWIZZLED = range(4)
 
 def _conflicts(lab: Lab) -> Results:
     for access, mode in (("load", _LOADS), ("store", _STORES)):
-        yield lab.bench.measure(
+        yield lab.measure(
             "banks.cycles_per_way",
             "clk",
             partial(_per_way, lab, mode),
@@ -46,7 +46,7 @@ def _per_way(lab: Lab, mode: int) -> float:
 
 def _cures(lab: Lab) -> Results:
     for name, mode in (("banks.padded", _PADDED), ("banks.swizzled", _SWIZZLED)):
-        yield lab.bench.measure(name, "ratio", partial(_cured, lab, mode))
+        yield lab.measure(name, "ratio", partial(_cured, lab, mode))
 
 
 def _cured(lab: Lab, mode: int) -> float:

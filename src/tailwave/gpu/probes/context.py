@@ -34,15 +34,15 @@ def _create(lab: Lab) -> Results:
         with create():
             return (before - lab.device.free_bytes()) / _MIB
 
-    yield lab.bench.measure("context.create", "ms", lambda: _made_ms(lab, create))
-    yield lab.bench.measure("context.memory", "MiB", memory)
+    yield lab.measure("context.create", "ms", lambda: _made_ms(lab, create))
+    yield lab.measure("context.memory", "MiB", memory)
 
 
 def _partition(lab: Lab) -> Results:
     lab.need(Feature.PARTITION)
 
     half = lab.sm_count // 2
-    yield lab.bench.measure(
+    yield lab.measure(
         "context.partition_create",
         "ms",
         lambda: _made_ms(lab, lambda: lab.device.partition([half])),
@@ -65,7 +65,7 @@ def _switch(lab: Lab) -> Results:
             alone = _turns_us(lab, lab.stream, lab.stream) + _turns_us(lab, other, other)
             return (turns - alone / 2) / (2 * _TURNS)
 
-        yield lab.bench.measure("context.switch", "us", switch, headline=True)
+        yield lab.measure("context.switch", "us", switch, headline=True)
 
 
 def _turns_us(lab: Lab, one: Stream, other: Stream) -> float:

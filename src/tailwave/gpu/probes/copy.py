@@ -36,7 +36,7 @@ _BANDWIDTHS = (
 def _bandwidths(lab: Lab) -> Results:
     lab.need(Feature.COPY)
     for name, to_device, pinned in _BANDWIDTHS:
-        yield lab.bench.measure(
+        yield lab.measure(
             name,
             "GB/s",
             partial(_rate, lab, to_device=to_device, pinned=pinned),
@@ -61,7 +61,7 @@ def _both(lab: Lab) -> Results:
         lab.device.synchronize(lab.stream)
         lab.device.synchronize(other)
 
-    yield lab.bench.measure(
+    yield lab.measure(
         "copy.both_pinned", "GB/s", lambda: 2 * _BYTES / lab.timed_us(work) / 1000, headline=True
     )
 
@@ -74,7 +74,7 @@ def _small(lab: Lab) -> Results:
             lambda: lab.device.copy(lab.stream, _SMALL, to_device=True, pinned=True)
         )
 
-    yield lab.bench.measure("copy.small", "us", lambda: lab.typical(taken_us), headline=True)
+    yield lab.measure("copy.small", "us", lambda: lab.typical(taken_us), headline=True)
 
 
 def _link(lab: Lab) -> Results:
@@ -90,9 +90,9 @@ def _link(lab: Lab) -> Results:
     ):
         figure = Figure(name, unit, {"most": most}, headline=True)
         if value == 0:
-            yield lab.bench.refused(figure, NotSupportedError("The driver does not tell."))
+            yield lab.refused(figure, NotSupportedError("The driver does not tell."))
         else:
-            yield lab.bench.summed_up(figure, [value])
+            yield lab.summed_up(figure, [value])
 
 
 HEADLINES = {

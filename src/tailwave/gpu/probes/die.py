@@ -28,7 +28,7 @@ _TPC = 2
 # Rows of one CPC differ by noise (some 0.6 cycles on an H200), those of two by more (4 to 10).
 _CPC_GAP = 2.0
 # Distances below this (cycles) are equal: latencies are whole cycles.
-RESOLUTION = 0.2
+_LEAST_DISTANCE = 0.2
 _UNSURE = 0.5
 
 
@@ -117,7 +117,7 @@ def distances(latencies: Floats) -> Floats:
     covariance = np.atleast_2d(np.cov(latencies, bias=True))
     variance = np.diag(covariance)
     squares = variance[:, None] + variance[None, :] - 2 * covariance
-    found: Floats = np.sqrt(np.maximum(squares, RESOLUTION**2))
+    found: Floats = np.sqrt(np.maximum(squares, _LEAST_DISTANCE**2))
     np.fill_diagonal(found, 0.0)
     return found
 

@@ -47,9 +47,9 @@ def _rate(lab: Lab) -> Results:
         off = max(abs(t / (start + per_cta * g) - 1) for g, t in zip(_GRIDS, times, strict=True))
         if per_cta <= 0:
             raise DeviceFailedError("Larger grids took no longer: the grids did not run.")
-        return per_cta, 1000 / (per_cta * lab.bench.clock_mhz()), fit, off
+        return per_cta, 1000 / (per_cta * lab.clock_mhz()), fit, off
 
-    yield from lab.bench.measure_together(figures, sample)
+    yield from lab.measure_together(figures, sample)
 
 
 def _grid_ns(lab: Lab, grid: int) -> float:
@@ -67,7 +67,7 @@ def _refill(lab: Lab) -> Results:
         counts = np.unique(sms, return_counts=True)[1]
         return refill_gap(sms, starts, ends), float(counts.min() / counts.max())
 
-    yield from lab.bench.measure_together(figures, sample)
+    yield from lab.measure_together(figures, sample)
 
 
 def refill_gap(sms: Ints, starts: Ints, ends: Ints) -> float:
@@ -94,7 +94,7 @@ def _first_wave(lab: Lab) -> Results:
 
 
 def _tick(lab: Lab) -> Results:
-    yield lab.bench.summed_up(Figure("dispatch.tick", "ns"), [lab.bench.tick_ns()])
+    yield lab.summed_up(Figure("dispatch.tick", "ns"), [lab.tick_ns])
 
 
 HEADLINES = {

@@ -58,7 +58,7 @@ _ATOMIC_ITERATIONS = 64
 def _single(lab: Lab) -> Results:
     with lab.words(_DATA_WORDS) as data:
         for op in _OPS:
-            yield lab.bench.measure(
+            yield lab.measure(
                 "fabric.single_sm",
                 "B/clk",
                 partial(_bytes_per_clock, lab, data, op),
@@ -100,12 +100,12 @@ def _speedup(lab: Lab, data: Buffer, name: str, op: str, sms: Sequence[int]) -> 
         return stream(lab, op, data, _PASSES, sms).rate / alone
 
     parameters: Parameters = {"op": op, "sms": len(sms)}
-    return lab.bench.measure(name, "ratio", sample, parameters=parameters, headline=True)
+    return lab.measure(name, "ratio", sample, parameters=parameters, headline=True)
 
 
 def _fairness(lab: Lab) -> Results:
     with lab.words(_DATA_WORDS) as data:
-        yield lab.bench.measure(
+        yield lab.measure(
             "fabric.fairness",
             "ratio",
             lambda: stream(lab, "read", data, _PASSES, lab.sms).fairness,
@@ -126,7 +126,7 @@ def _loaded(lab: Lab) -> Results:
                     {"where": where, "aggressors": count},
                     headline=count == len(sms),
                 )
-                yield from lab.bench.quantiles(figure, partial(read, sms[:count]))
+                yield from lab.quantiles(figure, partial(read, sms[:count]))
 
 
 def _neighbours(lab: Lab) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
@@ -158,7 +158,7 @@ def _victim_latencies(lab: Lab, data: Buffer, victim: int, aggressors: Sequence[
 def _atomics(lab: Lab) -> Results:
     for stride in _STRIDES:
         with lab.words((lab.sms[-1] + 1) * max(stride, 8) // 8 + 1) as data:
-            yield lab.bench.measure(
+            yield lab.measure(
                 "fabric.same_line_atomics",
                 "G/s",
                 partial(_atomic_rate, lab, data, stride),

@@ -67,13 +67,11 @@ def _tree(distance: Floats) -> list[tuple[int, int]]:
     return links
 
 
-class Split(msgspec.Struct, frozen=True):
-    """The best cut of values in two: where, what it explains, and the means on either side."""
+class Cut(msgspec.Struct, frozen=True):
+    """The best cut of values in two: where, and what it explains."""
 
     at: float
     explained: float
-    low: float
-    high: float
     share: float  # of the values, on the smaller side
 
     @property
@@ -82,7 +80,7 @@ class Split(msgspec.Struct, frozen=True):
         return self.explained >= _TWO_HUMPS and self.share >= _SMALLEST_HUMP
 
 
-def split(values: Sequence[float]) -> Split:
+def cut_in_two(values: Sequence[float]) -> Cut:
     """Cut values in two so that the least variance remains within the halves (two-means)."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     total = float(((ordered - ordered.mean()) ** 2).sum())
@@ -92,10 +90,8 @@ def split(values: Sequence[float]) -> Split:
     low, high = sums / sizes, (ordered.sum() - sums) / (count - sizes)
     between = sizes * (count - sizes) / count * (high - low) ** 2
     cut = int(between.argmax())
-    return Split(
+    return Cut(
         at=float(ordered[cut : cut + 2].mean()),
         explained=float(between[cut]) / total if total else 0.0,
-        low=float(low[cut]),
-        high=float(high[cut]),
         share=min(cut + 1, count - cut - 1) / count,
     )

@@ -39,7 +39,6 @@ _TENANT_QUEUE = 6
 _TENANT_QUEUE_MOST = 512
 _PARTITION_SHARE = 4
 _HIGH_PRIORITY = -1
-_HEADLINES = ("alone", "shared", "partition")
 
 
 class _Tenant:
@@ -155,7 +154,7 @@ def _partition(lab: Lab) -> Results:
                 lab, "partition", lambda: tenant.outlast(victim), parameters=parameters
             )
         with _tenant(lab, others) as tenant, _tenant(lab, lab.stream) as whole:
-            yield lab.bench.measure(
+            yield lab.measure(
                 "interference.tenant_pays",
                 "ratio",
                 lambda: tenant.busy_us() / whole.busy_us(),
@@ -173,13 +172,13 @@ def _quantiles(
     most: int = _SAMPLES,
 ) -> Iterator[Measurement]:
     """Measure p50 and p99 of the victim; one sample is a hundred runs of it."""
-    headline = name in _HEADLINES
-    figure = Figure(f"interference.{name}", "us", parameters or {}, headline=headline)
+    full_name = f"interference.{name}"
+    figure = Figure(full_name, "us", parameters or {}, headline=full_name in HEADLINES)
 
     def sample() -> list[float]:
         return [run_us() for _ in range(_RUNS)]
 
-    yield from lab.bench.quantiles(figure, sample, first_use=run_us, most=most)
+    yield from lab.quantiles(figure, sample, first_use=run_us, most=most)
 
 
 HEADLINES = {

@@ -70,7 +70,7 @@ def _slots_of(lab: Lab, kind: str, warps: int) -> Iterator[Measurement]:
             raise DeviceFailedError(f"The {warps} warps of a scheduler did not all run at once.")
         return 1 / gap, gap
 
-    yield from lab.bench.measure_together(figures, sample)
+    yield from lab.measure_together(figures, sample)
 
 
 def _cycles(lab: Lab, kind: str, warps: int) -> float:
@@ -101,7 +101,7 @@ def median_of_full(sms: Ints, starts: Ints, ends: Ints, ctas: int) -> float:
 
 def _barriers(lab: Lab) -> Results:
     for warps in _BARRIER_WARPS:
-        yield lab.bench.measure(
+        yield lab.measure(
             "issue.barrier",
             "clk",
             partial(_barrier_cycles, lab, warps),

@@ -29,7 +29,7 @@ from functools import partial
 import numpy as np
 
 from tailwave.gpu.devices.base import Buffer, DeviceFailedError, NotSupportedError
-from tailwave.gpu.probes.groups import split
+from tailwave.gpu.probes.groups import cut_in_two
 from tailwave.gpu.probes.lab import Lab
 from tailwave.gpu.probes.measure import Figure
 from tailwave.gpu.probes.parts import Better, Headline, Part, Probe, Results
@@ -53,34 +53,34 @@ def _latency(lab: Lab) -> Results:
     matrix = lab.latencies
     rows = dict(zip(lab.sms, matrix.tolist(), strict=True))
     yield lab.table("l2.latency", "clk", range(matrix.shape[1]), rows)
-    clock = lab.bench.clock_mhz()
+    clock = lab.clock_mhz()
     for name, by_sm, headline in (
         ("l2.latency_mean", matrix.mean(axis=1), True),
         ("l2.latency_min", matrix.min(axis=1), False),
         ("l2.latency_max", matrix.max(axis=1), False),
     ):
         figure = Figure(name, "clk", headline=headline)
-        yield lab.bench.summed_up(figure, by_sm.tolist(), clock)
+        yield lab.summed_up(figure, by_sm.tolist(), clock)
 
 
 def _partitions(lab: Lab) -> Results:
     sides = line_sides(lab.latencies)
     figure = Figure("l2.partitions", "partitions", headline=True)
-    yield lab.bench.summed_up(figure, [1 if sides is None else 2])
+    yield lab.summed_up(figure, [1 if sides is None else 2])
     far = Figure("l2.far", "clk")
     if sides is None:
         reason = NotSupportedError("Lines do not fall into near and far ones here.")
-        yield lab.bench.refused(far, reason)
+        yield lab.refused(far, reason)
         return
     one, other = (lab.latencies[:, sides == side].mean(axis=1) for side in (False, True))
-    yield lab.bench.summed_up(far, np.abs(one - other).tolist())
+    yield lab.summed_up(far, np.abs(one - other).tolist())
 
 
 def line_sides(matrix: Floats) -> Flags | None:
     """Tell for each line on which side of L2 it is, or None when there are no two sides."""
     centred = matrix - matrix.mean(axis=1, keepdims=True) - matrix.mean(axis=0) + matrix.mean()
     weights = np.linalg.svd(centred, full_matrices=False)[2][0]
-    cut = split(weights.tolist())
+    cut = cut_in_two(weights.tolist())
     return weights > cut.at if cut.two_humps else None
 
 
@@ -92,7 +92,7 @@ def _bandwidth(lab: Lab) -> Results:
         mib = max(1, round(share * l2_bytes / (1 << 20)))
         passes = max(1, _BYTES_PER_SM // (mib << 20))
         with lab.words(mib * _MIB_WORDS) as data:
-            yield lab.bench.measure(
+            yield lab.measure(
                 "l2.bandwidth",
                 "GB/s",
                 partial(_read_rate, lab, data, passes),
@@ -108,7 +108,7 @@ def _read_rate(lab: Lab, data: Buffer, passes: int) -> float:
 def _share(lab: Lab) -> Results:
     with _flags(lab) as flags:
         for where, partners in _partners(lab).items():
-            yield lab.bench.measure(
+            yield lab.measure(
                 "l2.share",
                 "clk",
                 partial(_round_trip, lab, flags, partners),
@@ -162,7 +162,7 @@ def _poll(lab: Lab) -> Results:
     writer, *others = lab.sms
     with _flags(lab) as flags:
         for count in sorted({min(count, len(others)) for count in (*_POLLERS, len(others))}):
-            yield lab.bench.measure(
+            yield lab.measure(
                 "l2.poll",
                 "ns",
                 partial(_seen_after, lab, flags, writer, others[:count]),

@@ -1,33 +1,28 @@
-"""What the probes share: short words for launches and memory, and the map of the die.
+"""What the probes work with: all that a device is asked for, and the map of its die.
 
 The SM ids, the latency matrix and the map are taken when first asked for, and then kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from statistics import median
 
 import numpy as np
 
 from tailwave.gpu.devices.base import (
     Buffer,
-    Device,
     DeviceFailedError,
     Feature,
     Launch,
     NotSupportedError,
-    Stream,
     Words,
 )
 from tailwave.gpu.probes.die import Die, draw
-from tailwave.gpu.probes.measure import Bench
+from tailwave.gpu.probes.measure import Timer
 from tailwave.model import Floats, Table
 
 _ATTEMPTS = 5
-_SHORT_RUNS = 20
 _LINE_WORDS = 16  # an L2 line of 128 bytes
 _CLUSTER_SIZES = (2, 4, 8, 16)
 _CLUSTER_LAUNCHES = 40
@@ -35,74 +30,12 @@ _PATIENCE = 5  # launches in a row that join nothing new
 _CLUSTER_CYCLES = 2000
 
 
-class Lab:
+class Lab(Timer):
     """One device under test."""
-
-    def __init__(self, bench: Bench) -> None:
-        """Take a bench; nothing runs on its device yet."""
-        self.bench = bench
-        self.device: Device = bench.device
-
-    @property
-    def stream(self) -> Stream:
-        """The stream of ``run``."""
-        return self.bench.stream
-
-    def need(self, feature: Feature) -> None:
-        """Raise NotSupportedError with the device's reason if it lacks a feature."""
-        if feature not in self.device.features:
-            raise NotSupportedError(self.device.why_not(feature))
-
-    @contextmanager
-    def words(self, count: int) -> Iterator[Buffer]:
-        """Take device memory of zeroes for a while."""
-        buffer = self.device.buffer(count)
-        try:
-            yield buffer
-        finally:
-            buffer.free()
-
-    def run(self, kernel: str, grid: int, block: int, *args: object, shared: int = 0) -> None:
-        """Enqueue a kernel."""
-        self.device.launch(self.stream, Launch(kernel, grid, block, args, shared))
 
     def run_everywhere(self, kernel: str, block: int, *args: object) -> None:
         """Enqueue a kernel with one CTA on each SM."""
         self.run(kernel, self.sm_count, block, *args, shared=-1)
-
-    def output(
-        self, words: int, kernel: str, grid: int, block: int, *args: object, shared: int = 0
-    ) -> Words:
-        """Run a kernel whose first argument is where it writes; returns the words written."""
-        with self.words(words) as out:
-            self.run(kernel, grid, block, out, *args, shared=shared)
-            return out.read()
-
-    def timed_us(self, work: Callable[[], None]) -> float:
-        """Return how long the host is held by some work (us)."""
-        start = self.device.clock_ns()
-        work()
-        return (self.device.clock_ns() - start) / 1000
-
-    def held_us(self, enqueue: Callable[[], None]) -> float:
-        """Return how long the host is held by enqueueing (us), and then wait for the work."""
-        held = self.timed_us(enqueue)
-        self.device.synchronize(self.stream)
-        return held
-
-    def finished_us(self, enqueue: Callable[[], None]) -> float:
-        """Return how long it takes to enqueue some work and wait until it has finished (us)."""
-
-        def work() -> None:
-            enqueue()
-            self.device.synchronize(self.stream)
-
-        return self.timed_us(work)
-
-    @staticmethod
-    def typical(sample: Callable[[], float]) -> float:
-        """Return the median of some runs of what is so short that one alone says little."""
-        return median(sample() for _ in range(_SHORT_RUNS))
 
     def table(
         self,
@@ -150,8 +83,8 @@ class Lab:
     @cached_property
     def latencies(self) -> Floats:
         """Least cycles from each SM (row, as in ``sms``) to each of a few hundred L2 lines."""
-        lines, repeats = (128, 150) if self.bench.quick else (256, 200)
-        self.bench.warm_up()
+        lines, repeats = (128, 150) if self.quick else (256, 200)
+        self.warm_up()
         with self.words(lines * _LINE_WORDS) as data, self.words(lines) as out:
             rows = [self._row(sm, data, out, lines, repeats) for sm in self.sms]
         return np.array(rows, dtype=np.float64)

@@ -50,7 +50,7 @@ def _plain(lab: Lab) -> Results:
     def wait() -> float:
         return lab.typical(lambda: lab.finished_us(queue(1)))
 
-    measure = lab.bench.measure
+    measure = lab.measure
     yield measure(
         "launch.enqueue", "us", lambda: lab.held_us(queue(_QUEUE)) / _QUEUE, headline=True
     )
@@ -65,7 +65,7 @@ def _repeat(lab: Lab, launch: Launch, count: int) -> None:
 
 def _graphs(lab: Lab) -> Results:
     lab.need(Feature.GRAPHS)
-    nodes = _GRAPH_NODES_QUICK if lab.bench.quick else _GRAPH_NODES
+    nodes = _GRAPH_NODES_QUICK if lab.quick else _GRAPH_NODES
     one, many, host = (
         partial(lab.device.graph([_EMPTY] * count).launch, lab.stream)
         for count in (1, nodes + 1, _HOST_GRAPH_NODES)
@@ -74,7 +74,7 @@ def _graphs(lab: Lab) -> Results:
     def node() -> float:
         return (lab.finished_us(many) - lab.finished_us(one)) / nodes
 
-    measure = lab.bench.measure
+    measure = lab.measure
     yield measure("launch.graph_node", "us", node, headline=True)
     yield measure(
         "launch.graph_launch_host",
@@ -95,7 +95,7 @@ def _arguments(lab: Lab) -> Results:
         ]
         return slope(_ARGUMENTS, held)[1] * 1000
 
-    yield lab.bench.measure("launch.per_argument", "ns", per_argument)
+    yield lab.measure("launch.per_argument", "ns", per_argument)
 
 
 def _host(lab: Lab) -> Results:
@@ -105,7 +105,7 @@ def _host(lab: Lab) -> Results:
     def step() -> float:
         return lab.timed_us(_loop) / _LOOP_STEPS * 1000
 
-    yield lab.bench.measure("launch.host_loop", "ns", step)
+    yield lab.measure("launch.host_loop", "ns", step)
 
 
 def _loop() -> None:

@@ -25,7 +25,7 @@ _BYTES_QUICK = 8 << 20
 
 def _faults(lab: Lab) -> Results:
     lab.need(Feature.MANAGED)
-    nbytes = _BYTES_QUICK if lab.bench.quick else _BYTES
+    nbytes = _BYTES_QUICK if lab.quick else _BYTES
     with lab.device.managed(nbytes) as memory:
 
         def touched() -> None:
@@ -38,10 +38,10 @@ def _faults(lab: Lab) -> Results:
             memory.touch_on_host()
             return nbytes / lab.finished_us(move) / 1000
 
-        yield lab.bench.measure("managed.fault_in", "GB/s", lambda: rate(touched))
-        yield lab.bench.measure("managed.prefetch", "GB/s", lambda: rate(prefetched))
+        yield lab.measure("managed.fault_in", "GB/s", lambda: rate(touched))
+        yield lab.measure("managed.prefetch", "GB/s", lambda: rate(prefetched))
         memory.advise_preferred_device()
-        yield lab.bench.measure("managed.advised", "GB/s", lambda: rate(touched))
+        yield lab.measure("managed.advised", "GB/s", lambda: rate(touched))
 
 
 PROBE = Probe(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Final
 
 import msgspec
@@ -22,10 +23,9 @@ from tailwave.gpu.devices.base import (
     Device,
     DeviceFailedError,
     DeviceLostError,
-    Launch,
     NotSupportedError,
-    Stream,
 )
+from tailwave.gpu.probes.bench import Bench
 from tailwave.model import Floats, Measurement, Parameters, Status
 from tailwave.stats import Summary, summarise
 
@@ -80,7 +80,7 @@ class Figure(msgspec.Struct, frozen=True):
     decides: bool = True
 
 
-class Bench:
+class Timer(Bench):
     """Takes figures from one device.
 
     ``deadline_ns`` is a reading of the device's host clock; what is measured after it is measured
@@ -91,20 +91,11 @@ class Bench:
         self, device: Device, *, quick: bool = False, deadline_ns: int | None = None
     ) -> None:
         """Take a device; nothing runs on it before the first figure."""
-        self.device = device
+        super().__init__(device)
         self.quick = quick
         self._limits = QUICK if quick else FULL
         self._deadline_ns = deadline_ns
-        self._stream: Stream | None = None
-        self._tick_ns: float | None = None
         self._warm = False
-
-    @property
-    def stream(self) -> Stream:
-        """The stream that figures run on unless they are about streams."""
-        if self._stream is None:
-            self._stream = self.device.stream()
-        return self._stream
 
     def measure(
         self,
@@ -203,7 +194,7 @@ class Bench:
         )
 
     def warm_up(self) -> None:
-        """Keep the device busy until its clock is steady; once a bench.
+        """Keep the device busy until its clock is steady; once.
 
         A clock that never settles is no failure: each figure says at which clock it was taken.
         """
@@ -219,35 +210,24 @@ class Bench:
 
     def clock_mhz(self) -> float:
         """Read the effective SM clock: cycles over global time of one spinning CTA."""
-        spin_ns = max(_SPIN_LEAST_NS, round(_SPIN_TICKS * self.tick_ns()))
-        out = self.device.buffer(4)
-        try:
-            self.device.launch(self.stream, Launch("spin", 1, 32, (out, spin_ns)))
-            _, start, end, cycles = (int(word) for word in out.read())
-        finally:
-            out.free()
+        spin_ns = max(_SPIN_LEAST_NS, round(_SPIN_TICKS * self.tick_ns))
+        _, start, end, cycles = map(int, self.output(4, "spin", 1, 32, spin_ns))
         if end <= start or cycles == 0:
             raise DeviceFailedError("The global timer did not advance while a kernel ran.")
         return cycles / (end - start) * 1000
 
+    @cached_property
     def tick_ns(self) -> float:
-        """Return the step of the global timer (ns), measured once a bench.
+        """The step of the global timer (ns), measured once.
 
         Reading takes longer than a short step, so not every step is seen: it is what divides all
         differences, or the least of them where nothing does.
         """
-        if self._tick_ns is None:
-            out = self.device.buffer(_TICKS)
-            try:
-                self.device.launch(self.stream, Launch("tick", 1, 32, (out, _TICKS)))
-                steps = np.diff(out.read().astype(np.int64))
-            finally:
-                out.free()
-            if steps.min() <= 0:
-                raise DeviceFailedError("The global timer ran backwards or stood still.")
-            grid = int(np.gcd.reduce(steps))
-            self._tick_ns = float(grid if grid > 1 else steps.min())
-        return self._tick_ns
+        steps = np.diff(self.output(_TICKS, "tick", 1, 32, _TICKS).astype(np.int64))
+        if steps.min() <= 0:
+            raise DeviceFailedError("The global timer ran backwards or stood still.")
+        grid = int(np.gcd.reduce(steps))
+        return float(grid if grid > 1 else steps.min())
 
     def _collect(
         self,

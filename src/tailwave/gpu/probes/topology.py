@@ -44,7 +44,7 @@ def _map(lab: Lab) -> Results:
         ("topology.confidence", "ratio", min(place.confidence for place in die.places)),
     ):
         figure = Figure(name, unit, headline=name == "topology.gpcs")
-        yield lab.bench.summed_up(figure, [value])
+        yield lab.summed_up(figure, [value])
 
 
 HEADLINES = {

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailwave.gpu.devices.base import NotSupportedError, Stream
-from tailwave.gpu.devices.sim.partition import group_sizes
 from tests.gpu.devices.sim.rig import CHIP, SMS, Rig
 
 TENANT_CYCLES = 200_000
@@ -80,20 +79,20 @@ def test_groups_are_rounded_up_to_multiples_of_eight(asked: list[int]) -> None:
     rounded = [-(-count // 8) * 8 for count in asked]
     if sum(rounded) > SMS:
         with pytest.raises(NotSupportedError, match="need more than 132"):
-            group_sizes(CHIP.partition, SMS, asked)
+            CHIP.partition.group_sizes(SMS, asked)
     else:
         expected = [*rounded, SMS - sum(rounded)]
-        assert group_sizes(CHIP.partition, SMS, asked) == expected
+        assert CHIP.partition.group_sizes(SMS, asked) == expected
 
 
 def test_fifteen_groups_of_eight_leave_twelve() -> None:
     """As measured."""
-    assert group_sizes(CHIP.partition, SMS, [8] * 15) == [8] * 15 + [12]
+    assert CHIP.partition.group_sizes(SMS, [8] * 15) == [8] * 15 + [12]
 
 
 def test_no_group_is_left_when_nothing_remains() -> None:
     """A chip of 128 SMs splits into two halves."""
-    assert group_sizes(CHIP.partition, 128, [64, 64]) == [64, 64]
+    assert CHIP.partition.group_sizes(128, [64, 64]) == [64, 64]
 
 
 def test_the_sms_are_split_once() -> None:

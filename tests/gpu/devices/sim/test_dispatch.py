@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tailwave.gpu.devices.base import NotSupportedError, Words
-from tailwave.gpu.devices.sim.dispatch import Footprint, Waves
 from tailwave.gpu.devices.sim.topology import build
+from tailwave.gpu.devices.sim.work import Footprint, Waves
 from tests.gpu.devices.sim.rig import CHIP, SMS, Rig
 
 COSTS = CHIP.dispatch
@@ -60,7 +60,7 @@ def test_no_place_holds_two_ctas(ctas: int, sms: int, per_sm: int) -> None:
     """At no time has an SM more CTAs than places, and CTAs leave in order."""
     waves = Waves(COSTS, ctas, np.arange(sms), per_sm, np.full(sms, 500.0))
     placed = waves.placement(1000.0)
-    assert waves.told
+    assert waves.holds
     assert waves.length() == pytest.approx(float(placed.end.max()) - 1000.0)
     assert (np.diff(placed.start) > 0).all()
     for start in placed.start:
@@ -71,8 +71,8 @@ def test_no_place_holds_two_ctas(ctas: int, sms: int, per_sm: int) -> None:
 def test_ctas_that_differ_are_told_for_one_wave_only() -> None:
     """A second wave depends on who ends first."""
     lives = np.array([1.0, 2.0])
-    assert Waves(COSTS, 2, np.arange(2), 1, lives).told
-    assert not Waves(COSTS, 3, np.arange(2), 1, lives).told
+    assert Waves(COSTS, 2, np.arange(2), 1, lives).holds
+    assert not Waves(COSTS, 3, np.arange(2), 1, lives).holds
 
 
 def _in_partition(grid: int, block: int, *, company: bool) -> Words:

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tailwave.gpu.devices.sim import fabric
+from tailwave.gpu.devices.sim.fabric import L2Latency
 from tailwave.gpu.devices.sim.kernels.memory import Role
-from tailwave.gpu.devices.sim.latency import L2Latency
 from tailwave.gpu.devices.sim.topology import build
 from tests.gpu.devices.sim.rig import CHIP, SMS, Rig
 

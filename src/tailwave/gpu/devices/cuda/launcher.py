@@ -33,18 +33,18 @@ _UNASKED_SHARED = 48 * 1024  # the most shared memory that a CTA gets unasked
 _Shape: TypeAlias = tuple[str, int, int, int, int]
 
 
-class _Ready(NamedTuple):
+class _Kernel(NamedTuple):
     """A kernel with its attributes set, and how it is launched."""
 
     function: object
     config: LaunchConfig
 
 
-class _Packed(NamedTuple):
+class _Call(NamedTuple):
     """A launch with its arguments as the driver takes them."""
 
     launch: Launch
-    ready: _Ready
+    ready: _Kernel
     words: ctypes.Array[ctypes.c_uint64]
     pointers: ctypes.Array[ctypes.c_void_p]
 
@@ -60,8 +60,8 @@ class Launcher:
         self._device = libraries.driver.CUdevice(number)
         self._compiler = compiler
         self._facts = facts
-        self._ready: dict[_Shape, _Ready] = {}
-        self._last: _Packed | None = None
+        self._ready: dict[_Shape, _Kernel] = {}
+        self._last: _Call | None = None
 
     def launch(self, handle: Handle, launch: Launch) -> None:
         """Enqueue a kernel on a stream, given by the driver's handle, or record it there."""
@@ -76,21 +76,21 @@ class Launcher:
         if code:
             checked(code, f"launching {launch.kernel}")
 
-    def _pack(self, launch: Launch) -> _Packed:
+    def _pack(self, launch: Launch) -> _Call:
         count = len(launch.args)
         words = (ctypes.c_uint64 * count)(*map(_word, launch.args))
         first, size = ctypes.addressof(words), ctypes.sizeof(ctypes.c_uint64)
         # One at least: the address of an array of none is no address.
         pointers = (ctypes.c_void_p * max(count, 1))(*(first + size * i for i in range(count)))
-        return _Packed(launch, self._prepared(launch), words, pointers)
+        return _Call(launch, self._prepared(launch), words, pointers)
 
-    def _prepared(self, launch: Launch) -> _Ready:
+    def _prepared(self, launch: Launch) -> _Kernel:
         shape = (launch.kernel, launch.grid, launch.block, launch.shared, launch.cluster)
         if shape not in self._ready:
             self._ready[shape] = self._prepare(launch)
         return self._ready[shape]
 
-    def _prepare(self, launch: Launch) -> _Ready:
+    def _prepare(self, launch: Launch) -> _Kernel:
         kernel = self._compiler.kernel(launch.kernel)
         config: LaunchConfig = self._driver.CUlaunchConfig()
         config.gridDimX, config.gridDimY, config.gridDimZ = launch.grid, 1, 1
@@ -98,7 +98,7 @@ class Launcher:
         config.sharedMemBytes = self._shared(kernel, launch.shared)
         config.attrs = [self._cluster(kernel, launch)] if launch.cluster > 1 else []
         config.numAttrs = len(config.attrs)
-        return _Ready(self._driver.CUfunction(int(kernel.handle)), config)
+        return _Kernel(self._driver.CUfunction(int(kernel.handle)), config)
 
     def _shared(self, kernel: CoreKernel, asked: int) -> int:
         """Return the dynamic shared memory of a CTA (bytes), allowed to the kernel."""

@@ -108,7 +108,7 @@ _DENIED: Final = {
     ),
 }
 
-_TOLD: Final[tuple[tuple[dict[str, str], Callable[[str], Exception]], ...]] = (
+_ERRORS: Final[tuple[tuple[dict[str, str], Callable[[str], Exception]], ...]] = (
     (_LOST, DeviceLostError),
     (_UNAVAILABLE, UnavailableError),
     (_NOT_SUPPORTED, NotSupportedError),
@@ -181,7 +181,7 @@ def _by_compiler(log: str, what: str) -> Exception:
 
 def named(name: str, what: str) -> Exception:
     """Return the error for a ``CUresult`` by its name."""
-    for table, kind in _TOLD:
+    for table, kind in _ERRORS:
         if name in table:
             return kind(f"{_sentence(what)} failed: {table[name]} ({name}).")
     return DeviceFailedError(f"{_sentence(what)} failed with {name}.")

@@ -8,11 +8,13 @@ all: a missing parameter is an error, as is an unknown one; only ``lacks`` may b
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from tailwave.errors import UnavailableError
+from tailwave.gpu.devices.base import NotSupportedError
 
 
 class Facts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +49,7 @@ class Gpc(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cpcs: tuple[tuple[int, ...], ...]
 
 
-class TopologyTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which SMs form TPCs, CPCs and GPCs, and in which order an empty chip is filled.
 
     Leftover TPCs form no cluster with others.
@@ -202,6 +204,20 @@ class Partition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     split_ns: float
     launch_ns: float
 
+    def group_sizes(self, sm_count: int, asked: Sequence[int]) -> list[int]:
+        """Round each group up, and add a last one with the SMs that remain, if any.
+
+        Raises NotSupportedError when the rounded groups need more SMs than there are.
+        """
+        sizes = [max(self.least, -(-count // self.alignment) * self.alignment) for count in asked]
+        rest = sm_count - sum(sizes)
+        if rest < 0:
+            raise NotSupportedError(
+                f"Groups of {', '.join(map(str, sizes))} SMs, as rounded, need more than "
+                f"{sm_count}."
+            )
+        return [*sizes, rest] if rest else sizes
+
 
 class Chip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A whole chip; ``lacks`` gives the reason for each feature that it is without."""
@@ -210,7 +226,7 @@ class Chip(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seed: int
     facts: Facts
     clock: Clock
-    topology: TopologyTable
+    topology: Layout
     launch: LaunchCosts
     dispatch: DispatchCosts
     issue: Issue

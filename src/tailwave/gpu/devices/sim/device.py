@@ -12,10 +12,9 @@ from tailwave.gpu.devices.base import Feature, Launch, LinkState, NotSupportedEr
 from tailwave.gpu.devices.sim import kernels
 from tailwave.gpu.devices.sim.buffers import WORD_BYTES, Memory, SimBuffer
 from tailwave.gpu.devices.sim.chip import Chip
+from tailwave.gpu.devices.sim.clock import Host
 from tailwave.gpu.devices.sim.gpu import Gpu
-from tailwave.gpu.devices.sim.host import Host
 from tailwave.gpu.devices.sim.managed import SimManaged
-from tailwave.gpu.devices.sim.partition import group_sizes
 from tailwave.gpu.devices.sim.queues import Operation, Queue
 from tailwave.model import DeviceFacts
 
@@ -109,7 +108,7 @@ class SimDevice:
         self._require(Feature.PARTITION)
         if self._split:
             raise NotSupportedError("The SMs are split already; leave that partition first.")
-        sizes = group_sizes(self._chip.partition, self._gpu.topology.sm_count, sm_counts)
+        sizes = self._chip.partition.group_sizes(self._gpu.topology.sm_count, sm_counts)
         self._host.pay(self._chip.partition.split_ns)
         edges = np.cumsum([0, *sizes])
         numbers = np.arange(self._gpu.topology.sm_count)

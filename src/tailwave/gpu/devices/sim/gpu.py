@@ -12,14 +12,13 @@ import numpy as np
 from tailwave.gpu.devices.base import Launch, Stream
 from tailwave.gpu.devices.sim import kernels
 from tailwave.gpu.devices.sim.chip import Chip
-from tailwave.gpu.devices.sim.dispatch import Dispatcher, Footprint, Grid, Waves
-from tailwave.gpu.devices.sim.events import Action, Events
+from tailwave.gpu.devices.sim.clock import Callback, Events
+from tailwave.gpu.devices.sim.dispatch import Dispatcher, Grid
+from tailwave.gpu.devices.sim.fabric import L2Latency
 from tailwave.gpu.devices.sim.kernels.call import Call
-from tailwave.gpu.devices.sim.latency import L2Latency
-from tailwave.gpu.devices.sim.link import Link
-from tailwave.gpu.devices.sim.queues import Operation, Queue
+from tailwave.gpu.devices.sim.queues import Link, Operation, Queue
 from tailwave.gpu.devices.sim.topology import Topology, build
-from tailwave.gpu.devices.sim.work import Finish, Placement, Work
+from tailwave.gpu.devices.sim.work import Finish, Footprint, Placement, Waves, Work
 from tailwave.model import Flags
 
 
@@ -78,7 +77,7 @@ class Gpu:
         """Return the operation that runs launches as nodes of a graph."""
         runs = [(launch, len(list(group))) for launch, group in itertools.groupby(launches)]
 
-        def start(done: Action) -> None:
+        def start(done: Callback) -> None:
             self._run_nodes(queue, deque(runs), done)
 
         return start
@@ -88,10 +87,10 @@ class Gpu:
         room = (int(queue.allowed[domain].sum()) for domain in self.topology.domains)
         return launch.cluster == 1 or max(room) >= launch.cluster
 
-    def _later(self, delay: float, action: Action) -> None:
+    def _later(self, delay: float, action: Callback) -> None:
         self.events.at(self.events.now + delay, action)
 
-    def _run_nodes(self, queue: Queue, runs: deque[tuple[Launch, int]], done: Action) -> None:
+    def _run_nodes(self, queue: Queue, runs: deque[tuple[Launch, int]], done: Callback) -> None:
         """Run the first node, or all that are like it if that can be told, then the rest."""
         launch, count = runs.popleft()
         work = self._work(queue, launch)
@@ -119,7 +118,7 @@ class Gpu:
             )
         )
 
-    def _run(self, queue: Queue, launch: Launch, work: Work, done: Action) -> None:
+    def _run(self, queue: Queue, launch: Launch, work: Work, done: Callback) -> None:
         """Run one grid, in closed form where nothing else can meet it."""
         waves = self._waves(queue, launch, work)
         if waves is None:
@@ -133,7 +132,7 @@ class Gpu:
         end = float(placement.end.max())
         self.events.at(end, partial(self._finish, work.finish, done, placement))
 
-    def _share(self, queue: Queue, launch: Launch, work: Work, done: Action) -> None:
+    def _share(self, queue: Queue, launch: Launch, work: Work, done: Callback) -> None:
         """Run one grid among others."""
         grid = Grid(
             work,
@@ -148,7 +147,7 @@ class Gpu:
         self._dispatcher.submit(grid)
 
     @staticmethod
-    def _finish(finish: Finish | None, done: Action, placement: Placement) -> None:
+    def _finish(finish: Finish | None, done: Callback, placement: Placement) -> None:
         if finish is not None:
             finish(placement)
         done()
@@ -168,7 +167,7 @@ class Gpu:
             return None
         per_sm = self._per_sm(launch)
         waves = Waves(self.chip.dispatch, launch.grid, queue.order, per_sm, work.cta_ns)
-        return waves if waves.told else None
+        return waves if waves.holds else None
 
     def _per_sm(self, launch: Launch) -> int:
         return self._footprint(launch).per_sm(self.chip)

@@ -6,11 +6,9 @@ import numpy as np
 
 from tailwave.gpu.devices.base import Launch, Stream
 from tailwave.gpu.devices.sim.chip import Chip
-from tailwave.gpu.devices.sim.dispatch import WARP
-from tailwave.gpu.devices.sim.events import Action
+from tailwave.gpu.devices.sim.clock import Callback, Host
 from tailwave.gpu.devices.sim.gpu import Gpu
-from tailwave.gpu.devices.sim.host import Host
-from tailwave.gpu.devices.sim.work import Work
+from tailwave.gpu.devices.sim.work import WARP, Work
 
 
 class SimManaged:
@@ -43,7 +41,7 @@ class SimManaged:
         """Ask for all pages to be moved; nothing to do when they are there."""
         self._host.pay(self._chip.copies.enqueue_ns)
 
-        def move(done: Action) -> None:
+        def move(done: Callback) -> None:
             moved = 0 if self._on_device == to_device else self._nbytes
             self._on_device = to_device
             rate = self._chip.managed.prefetch_gbps

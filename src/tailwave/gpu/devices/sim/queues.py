@@ -1,15 +1,16 @@
-"""The GPU's side of a stream: operations that run one after the other."""
+"""What runs one after the other: the operations of a stream, and the transfers of the host link."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 
-from tailwave.gpu.devices.sim.events import Action, Events
+from tailwave.gpu.devices.sim.clock import Callback, Events
 from tailwave.model import Flags, Ints
 
 # Starts something at the present moment, and calls what it is given once that has finished.
-Operation = Callable[[Action], None]
+Operation = Callable[[Callback], None]
 
 
 class Queue:
@@ -63,3 +64,60 @@ class Queue:
         self._busy = False
         self._rested = self._events.now + self._gap
         self._events.at(self._rested, self._next)
+
+
+class _Transfer:
+    """A transfer under way or waiting: bytes left, bytes per ns when alone, what comes after."""
+
+    def __init__(self, nbytes: float, rate: float, done: Callable[[], None]) -> None:
+        self.left = nbytes
+        self.rate = rate
+        self.done = done
+
+
+class Link:
+    """Two directions, each a queue; while both are busy each has ``both_share`` of its rate."""
+
+    def __init__(self, events: Events, both_share: float) -> None:
+        """Start with nothing under way."""
+        self._events = events
+        self._both_share = both_share
+        self._directions: tuple[deque[_Transfer], deque[_Transfer]] = (deque(), deque())
+        self._settled = events.now
+        self._version = 0  # of the plan; what an older plan had set has no effect
+
+    def transfer(
+        self, nbytes: int, rate: float, *, to_device: bool, done: Callable[[], None]
+    ) -> None:
+        """Move bytes at ``rate`` bytes per ns (that is GB/s), then call ``done``."""
+        self._settle()
+        self._directions[to_device].append(_Transfer(nbytes, rate, done))
+        self._plan()
+
+    def _share(self) -> float:
+        return self._both_share if all(self._directions) else 1.0
+
+    def _settle(self) -> None:
+        """Take from the transfers under way what has passed since the last change."""
+        elapsed = (self._events.now - self._settled) * self._share()
+        for direction in self._directions:
+            if direction:
+                direction[0].left -= elapsed * direction[0].rate
+        self._settled = self._events.now
+
+    def _plan(self) -> None:
+        """Set the end of each transfer under way, as things are now."""
+        self._version += 1
+        version, share = self._version, self._share()
+        for direction in self._directions:
+            if direction:
+                end = self._events.now + direction[0].left / (direction[0].rate * share)
+                self._events.at(end, partial(self._end, direction, version))
+
+    def _end(self, direction: deque[_Transfer], version: int) -> None:
+        if version != self._version:
+            return
+        self._settle()
+        ended = direction.popleft()
+        self._plan()
+        ended.done()

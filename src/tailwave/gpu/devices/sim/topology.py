@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tailwave.gpu.devices.sim.chip import TopologyTable
+from tailwave.gpu.devices.sim.chip import Layout
 from tailwave.model import Ints
 
 
@@ -31,38 +31,38 @@ class Topology(msgspec.Struct, frozen=True):
         return len(self.tpc)
 
 
-def build(table: TopologyTable) -> Topology:
+def build(layout: Layout) -> Topology:
     """Lay out the SMs; raises ValueError when the TPCs are not numbered 0, 1, 2..."""
     places = sorted(
         (tpc, number, cpc, len(tpcs) - 1 - index)
-        for number, gpc in enumerate(table.gpcs)
+        for number, gpc in enumerate(layout.gpcs)
         for cpc, tpcs in enumerate(gpc.cpcs)
         for index, tpc in enumerate(tpcs)
     )
     if [place[0] for place in places] != list(range(len(places))):
         raise ValueError("the TPCs of a chip are numbered from 0 without a gap, each once")
     tpc, gpc, cpc, position = np.repeat(
-        np.array(places, dtype=np.int64).T, table.sms_per_tpc, axis=1
+        np.array(places, dtype=np.int64).T, layout.sms_per_tpc, axis=1
     )
     return Topology(
         tpc=tpc,
         cpc=cpc,
         gpc=gpc,
         position=position,
-        side=np.array([table.gpcs[g].side for g in gpc]),
-        site=np.array([table.gpcs[g].site for g in gpc]),
-        order=_first_wave(tpc, gpc, table),
-        domains=_domains(tpc, gpc, table.leftover_tpcs),
+        side=np.array([layout.gpcs[g].side for g in gpc]),
+        site=np.array([layout.gpcs[g].site for g in gpc]),
+        order=_first_wave(tpc, gpc, layout),
+        domains=_domains(tpc, gpc, layout.leftover_tpcs),
     )
 
 
-def _first_wave(tpc: Ints, gpc: Ints, table: TopologyTable) -> Ints:
+def _first_wave(tpc: Ints, gpc: Ints, layout: Layout) -> Ints:
     """Order the SMs as an empty chip is filled: some TPCs first, then GPC after GPC."""
-    after = len(table.first_wave_gpcs)
+    after = len(layout.first_wave_gpcs)
     rank = np.full(len(tpc), after)
-    for place, one in enumerate(table.first_wave_gpcs):
+    for place, one in enumerate(layout.first_wave_gpcs):
         rank[gpc == one] = place
-    rank[np.isin(tpc, table.first_wave_tpcs)] = -1
+    rank[np.isin(tpc, layout.first_wave_tpcs)] = -1
     return np.lexsort((tpc, rank))
 
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from tailwave.gpu.devices.base import Launch, Words
 from tailwave.gpu.devices.sim.buffers import SimBuffer
 from tailwave.gpu.devices.sim.chip import Chip
-from tailwave.gpu.devices.sim.latency import L2Latency
+from tailwave.gpu.devices.sim.fabric import L2Latency
 from tailwave.gpu.devices.sim.topology import Topology
 from tailwave.model import Flags, Floats
 

@@ -7,9 +7,8 @@ import enum
 import numpy as np
 
 from tailwave.gpu.devices.sim.chip import Chip
-from tailwave.gpu.devices.sim.dispatch import WARP
 from tailwave.gpu.devices.sim.kernels.call import Call
-from tailwave.gpu.devices.sim.work import Placement, Work
+from tailwave.gpu.devices.sim.work import WARP, Placement, Work
 from tailwave.model import Ints
 
 

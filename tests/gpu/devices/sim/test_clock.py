@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailwave.gpu.devices.sim.events import Events
+from tailwave.gpu.devices.sim.clock import Events
 
 
 @given(st.lists(st.floats(min_value=-10, max_value=1e9), max_size=50))
