@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tailwave.figures import in_one_unit, percent, quantity, time
+from tailwave.figures import counted, in_one_unit, percent, quantities, quantity, time
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,27 @@ def test_a_ratio(ratio: float, expected: str) -> None:
 def test_a_quantity(value: float, unit: str, expected: str) -> None:
     """A figure of evidence is written in its own unit, scaled where that reads easier."""
     assert quantity(value, unit) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "unit", "expected"),
+    [
+        ((3500.0, 500.0), "us", ("3.50 ms", "0.500 ms")),
+        ((4_000_000.0, 5.0), "us", ("4 s", "5 us")),
+        ((219.0, 32.0), "ns", ("219 ns", "32 ns")),
+        ((2200.0, 290.0), "ns", ("2.20 us", "0.290 us")),
+        ((8.0, 16.0), "lanes", ("8 lanes", "16 lanes")),
+        ((math.inf, 2.0), "us", ("unknown", "2 us")),
+    ],
+)
+def test_the_values_of_one_sentence(
+    values: tuple[float, ...], unit: str, expected: tuple[str, ...]
+) -> None:
+    """Times are in one unit, unless one of them would have no digit left in it."""
+    assert quantities(*values, unit=unit) == expected
+
+
+def test_a_count_with_its_noun() -> None:
+    """One thing has no plural; many have separators."""
+    counts = (0, 1, 1200)
+    assert [counted(n, "figure") for n in counts] == ["0 figures", "1 figure", "1,200 figures"]

@@ -69,6 +69,12 @@ def test_the_whole_report() -> None:
     assert printed(render_comparison, compare(BEFORE, AFTER)) == REPORT
 
 
+def test_a_narrow_page_is_kept_to() -> None:
+    """No line is longer than the page is wide."""
+    report = printed(render_comparison, compare(BEFORE, AFTER), columns=50)
+    assert max(len(line) for line in report.splitlines()) <= 50
+
+
 def test_no_difference() -> None:
     """Two alike sessions are said to be so."""
     report = printed(render_comparison, compare(BEFORE, BEFORE))

@@ -104,7 +104,6 @@ class SharedMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The banks of an SM's shared memory."""
 
     banks: int
-    bank_bytes: int
     load_cycles: float
     store_cycles: float
     way_cycles: float
@@ -188,7 +187,6 @@ class Contexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Managed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How managed memory moves."""
 
-    page_bytes: int
     fault_bytes: int
     fault_ns: float
     faults_at_once: int
