@@ -58,6 +58,7 @@ FAMILIES = (
     Family("model"),
     Family("stats"),
     Family("figures"),
+    Family("kernel_names"),
     Family("session", imports=("model", "errors")),
     Family("recordings", imports=("recordings",)),
     Family("recordings.activity", imports=("model",)),
