@@ -85,14 +85,15 @@ FAMILIES = (
     ),
     Family("profiles", imports=("profiles",)),
     Family("profiles.ncu", imports=("model", "files", "errors")),
-    Family("profiles.counters", imports=("errors",)),
+    Family("profiles.counters", imports=("profiles.rules", "errors")),
     Family(
         "profiles.rules",
         imports=("model", "figures"),
         registry="KERNEL_RULES",
-        support=("bounds", "cause", "join", "joining", "notes", "sectors", "theirs", "view"),
+        support=("base", "bounds", "kernel", "notes", "sectors", "theirs"),
         engine="diagnose",
     ),
+    Family("profiles.join", imports=("model", "figures", "kernel_names")),
     Family("gpu", imports=("gpu",)),
     Family("gpu.kernels"),
     Family(
@@ -131,7 +132,7 @@ FAMILIES = (
         "cures.trials",
         imports=("cures.catalogue", "stats", "figures", "model", "errors", "__version__"),
     ),
-    Family("reports", imports=("model", "errors", "figures", "__version__")),
+    Family("reports", imports=("model", "errors", "figures", "kernel_names", "__version__")),
     Family(
         "cli",
         imports=None,

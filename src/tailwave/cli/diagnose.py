@@ -58,8 +58,7 @@ def _diagnosis(timelines: list[Timeline], profiles: list[KernelProfiles], path: 
 
     if not profiles:
         return diagnose(timelines, path)
-    from tailwave.profiles.rules.diagnose import diagnose_profiles  # noqa: PLC0415 - only for profiles
-    from tailwave.profiles.rules.join import Join  # noqa: PLC0415
+    from tailwave.profiles import Join, diagnose_profiles  # noqa: PLC0415 - only for profiles
 
     alone = diagnose_profiles(profiles, path)
     if not timelines:

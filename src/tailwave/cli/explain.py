@@ -20,7 +20,7 @@ def command(code: str | None, *, as_json: bool) -> None:
 
     Without CODE, list the codes.
     """
-    from tailwave.profiles.rules import KERNEL_RULES  # noqa: PLC0415 - numpy is slow to import
+    from tailwave.profiles import KERNEL_RULES  # noqa: PLC0415 - numpy is slow to import
     from tailwave.recordings.causes import RULES  # noqa: PLC0415
 
     # What a recording and a kernel profile both show is explained once, by the recording's rule.

@@ -17,7 +17,7 @@ _BIG = 8 << 20
 
 def read_inputs(files: tuple[Path, ...]) -> tuple[list[Timeline], list[KernelProfiles]]:
     """Read recordings and kernel profiles, told apart by what they hold."""
-    from tailwave.profiles.ncu import holds_profiles, once, read_profiles  # noqa: PLC0415 - as below
+    from tailwave.profiles import holds_profiles, once, read_profiles  # noqa: PLC0415 - as below
 
     ours = tuple(file for file in files if holds_profiles(file))
     others = tuple(file for file in files if file not in ours)

@@ -48,8 +48,15 @@ class Page:
     def paragraph(
         self, body: str, *, lead: str = "", lead_style: str = "", style: str = ""
     ) -> None:
-        """Print the lead, and the body beside it: its further lines are indented as far."""
+        """Print the lead, and the body beside it: its further lines are indented as far.
+
+        Where that leaves no room, the body stands below the lead.
+        """
         indent = cell_len(lead)
+        if indent + _LEAST_WIDTH > self._width and lead.strip():
+            self._print(Text(self._shown(lead), lead_style))
+            lead = " " * (indent - len(lead.lstrip()) + _GAP)
+            indent = len(lead)
         lines = Text(self._shown(body)).wrap(self._console, self._room(indent))
         for number, line in enumerate(lines):
             start = " " * indent if number else self._shown(lead)

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from tailwave.model import Diagnosis, Finding, KernelDiagnosis, Severity, Timeline
+from tailwave.profiles.join import Join
 from tailwave.profiles.rules.diagnose import diagnose_kernels
-from tailwave.profiles.rules.join import Join
 from tailwave.recordings.causes.diagnose import diagnose
 from tests.builders import H200, Trace, kernel, steps
 from tests.profiles.rules.profiles import kept
@@ -46,7 +46,7 @@ def test_a_kernels_loss_is_counted_in_the_step() -> None:
     """40% of the step, 97% of it lost to bank conflicts: 39% of the step."""
     conflict = finding(joined(recording("k01(float*)", grid=1320)), "bank-conflict")
     assert conflict.claim.startswith(
-        "k01(float *) is 40% of the step and loses 97% of that, 39% of the step."
+        "k01 is 40% of the step and loses 97% of that, 39% of the step."
     )
     assert conflict.severity is Severity.CRITICAL
     assert conflict.step_us_now == pytest.approx(1000, rel=0.01)
