@@ -14,9 +14,7 @@ from tailwave import next_commands
 from tailwave.errors import UsageError
 from tailwave.gpu.compare import compare as compare_sessions
 from tailwave.model import Comparison, Diagnosis, Predictions, Recording, Session, Timeline
-from tailwave.profiles.ncu import holds_profiles, once, read_profiles
-from tailwave.profiles.rules.diagnose import diagnose_profiles
-from tailwave.profiles.rules.join import Join
+from tailwave.profiles import Join, diagnose_profiles, holds_profiles, once, read_profiles
 from tailwave.recordings.causes.diagnose import diagnose as diagnose_timelines
 from tailwave.recordings.readers import read as read_timelines
 from tailwave.recordings.replay.predict import replay

@@ -88,17 +88,17 @@ def test_the_kernel_that_loses_most_heads_the_report(
     assert run(["diagnose", str(profile)]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert out.startswith("k01(float *): Bank conflicts make shared-memory accesses take 32 times")
+    assert out.startswith("k01: Bank conflicts make shared-memory accesses take 32 times")
     after_head = out.partition("Kernels, by the time that they lose")[2]
     positions = [
         after_head.index(text)
         for text in (
-            "1. k01(float *)",
+            "1. k01",
             "Bound by the L1, at >99% of its peak",
             "CRITICAL  Shared-memory accesses conflict in their banks: 97% of the kernel",
             "tailwave explain bank-conflict",
             "figures   the L1 (of its peak) >99%",
-            "2. k09(const float *, float *)",
+            "2. k09",
         )
     ]
     assert positions == sorted(positions)
@@ -144,11 +144,11 @@ def test_a_details_page_alone(details: Path, capsys: pytest.CaptureFixture[str])
     assert run(["diagnose", str(details)]) == 0
     out = " ".join(capsys.readouterr().out.split())
     parts = (
-        "k01(float *): Bank conflicts make shared-memory accesses take 32 times the wavefronts",
+        "k01: ncu estimates that uncoalesced shared accesses cost 97% of the kernel",
         "device CC 9.0, 132 SMs",
         "CRITICAL Warps run with part of their lanes: 70% of the kernel at most, going by ncu",
         "ncu estimates that diverging threads cost 70% of the kernel; tailwave's own figure needs",
-        "4 questions are open, for the profile lacks what answers them",
+        "5 questions are open, for the profile lacks what answers them",
         "What the profile does not answer",
         "give the report itself, or its raw page (ncu --import REPORT --csv --page raw > raw.csv)",
     )
@@ -162,7 +162,7 @@ def test_a_details_page_as_a_document(details: Path, capsys: pytest.CaptureFixtu
     found = document(capsys, details)
     assert (found["device"]["name"], found["device"]["sm_count"]) == (None, 132)
     kernels = {kernel["name"].partition("(")[0]: kernel for kernel in found["kernels"]}
-    assert [one["by"] for one in kernels["k01"]["findings"]] == ["tailwave"]
+    assert [one["by"] for one in kernels["k01"]["findings"]] == ["ncu"]
     assert [one["by"] for one in kernels["k07"]["findings"]] == ["ncu"]
 
 
@@ -249,7 +249,7 @@ def test_with_a_recording_only_its_kernels_are_shown(
     """The others are in a note, and in the document behind those of the step."""
     assert run(["diagnose", str(recording), str(profile)]) == 0
     out = capsys.readouterr().out
-    assert " 1. k01(float *)" in out
+    assert " 1. k01\n" in out
     assert " 2. k" not in out.partition("Kernels, by")[2]
     assert "Profiled, but not in the recording's step: " in " ".join(out.split())
     kernels = document(capsys, recording, profile)["kernels"]
@@ -269,7 +269,7 @@ def test_a_recording_of_another_program_is_said_to_be_one(
     assert run(["diagnose", str(path), str(profile)]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "None of the profiled kernels is in the recording's step: profile the program" in out
-    assert "k01(float *) grid" not in out
+    assert " 1. k" not in out
 
 
 def test_of_many_kernels_the_worst_are_shown(
@@ -281,6 +281,6 @@ def test_of_many_kernels_the_worst_are_shown(
     path.write_text(long_page(page), "utf-8")
     assert run(["diagnose", str(path)]) == 0
     out = capsys.readouterr().out
-    assert "20. k19()" in out
-    assert "k20()" not in out
+    assert "20. k19\n" in out
+    assert "k20" not in out
     assert "and 5 more, which lose no more than these: --json has all" in out

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 
 from tailwave.figures import percent, quantity, time
+from tailwave.kernel_names import short
 from tailwave.model import Evidence, KernelDiagnosis, KernelFinding, Severity, Shape
 from tailwave.reports.page import SEVERITY_STYLES, Page
 
 _INDENT = " " * 4
 _INNER = " " * 8
-_LONGEST_NAME = 60
-_LONGEST_TITLE = 180  # instances of a template differ in what stands late in their names
+_LONGEST_TITLE = 100
 _MOST_KERNELS = 20  # shown; a profile of a whole program has hundreds
 _MOST_STALLS = 4
 _STRANGERS = (
@@ -36,7 +36,7 @@ def kernels_headline(kernels: tuple[KernelDiagnosis, ...]) -> str:
     cure = f" Try {' or '.join(finding.cures)}." if finding.cures else ""
     lose = "lose" if len(ailing) > 1 else "loses"
     of = f" {len(ailing)} of {len(kernels)} kernels {lose} time." if len(kernels) > 1 else ""
-    return f"{_short(worst.name)}: {finding.claim}{cure}{of}"
+    return f"{short(worst.name)}: {finding.claim}{cure}{of}"
 
 
 def print_kernels(page: Page, kernels: tuple[KernelDiagnosis, ...], *, recorded: bool) -> None:
@@ -69,7 +69,7 @@ def _ails(kernel: KernelDiagnosis) -> bool:
 
 
 def _print_kernel(page: Page, number: int, kernel: KernelDiagnosis) -> None:
-    page.paragraph(_short(kernel.name, _LONGEST_TITLE), lead=f"{number:>2}. ", style="bold")
+    page.paragraph(short(kernel.name, _LONGEST_TITLE), lead=f"{number:>2}. ", style="bold")
     page.paragraph(_launch(kernel), lead=_INDENT, style="dim")
     page.paragraph(kernel.bound, lead=_INDENT)
     if kernel.in_trace:
@@ -179,8 +179,3 @@ def _print_unanswered(page: Page, kernels: tuple[KernelDiagnosis, ...]) -> None:
         some = f" (of {of} of {len(kernels)} kernels)" if of < len(kernels) else ""
         page.paragraph(f"{one.question} It needs {one.metrics[0]}{some}.", lead=f"  {code:<18} ")
     page.paragraph(f"tailwave metrics --for {' --for '.join(questions)}", lead="  record with: ")
-
-
-def _short(name: str, longest: int = _LONGEST_NAME) -> str:
-    name = name.removeprefix("void ")
-    return name if len(name) <= longest else f"{name[: longest - 3]}..."

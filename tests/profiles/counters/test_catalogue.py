@@ -9,7 +9,7 @@ import pytest
 from tailwave.errors import UnavailableError
 from tailwave.profiles.counters import catalogue
 from tailwave.profiles.counters.catalogue import Catalogue, find_library
-from tailwave.profiles.counters.meant import MEANT
+from tailwave.profiles.counters.meanings import MEANINGS
 from tailwave.profiles.counters.names import near, unknown
 from tailwave.profiles.rules import KERNEL_RULES
 
@@ -66,8 +66,8 @@ def test_every_counter_that_a_rule_records_exists(chip: str) -> None:
 def test_what_was_meant_exists_and_what_was_said_does_not() -> None:
     """Invented names are on no chip; the counters given for them are on GH100."""
     known = Catalogue().names("gh100")
-    assert {name for name in MEANT if name in known} == set()
-    assert unknown([name for _, names in MEANT.values() for name in names], known) == ()
+    assert {name for meaning in MEANINGS for name in meaning.names if name in known} == set()
+    assert unknown([name for meaning in MEANINGS for name in meaning.counters], known) == ()
 
 
 @needs_library

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tailwave.profiles.counters.meant import MEANT, meant_by
 from tailwave.profiles.counters.names import base, chip_of, near, unknown, wrong_ending
 
 KNOWN = frozenset({"sm__cycles_active", "sm__cycles_elapsed", "lts__t_sectors", "dram__bytes"})
@@ -27,19 +26,6 @@ def test_properties_of_the_launch_need_no_counter() -> None:
 def test_near_names(name: str, first: tuple[str, ...]) -> None:
     """The most alike first; none where nothing is."""
     assert near(name, KNOWN)[:1] == first
-
-
-@pytest.mark.parametrize(
-    "name", ["sms__warps_active", "SMS__WARPS_ACTIVE.avg", "sms__warps_active.sum"]
-)
-def test_an_invented_name_is_answered_with_what_was_meant(name: str) -> None:
-    """With any roll-up, in any case."""
-    assert meant_by(name) == MEANT["sms__warps_active"]
-
-
-def test_other_names_are_left_alone() -> None:
-    """What exists is no invention."""
-    assert meant_by("sm__warps_active.avg") is None
 
 
 @pytest.mark.parametrize(

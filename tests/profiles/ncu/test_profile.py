@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tailwave.model import Counter
-from tailwave.profiles.ncu.profile import Launch, profile_of
+from tailwave.profiles.ncu.profile import LaunchRecord, profile_of
 
 DEVICE_SMS = "device__attribute_multiprocessor_count"
 
@@ -17,7 +17,7 @@ def counters(**values: float) -> dict[str, Counter]:
 
 def sm_count(**values: float) -> Counter | None:
     """Return the SM count of a launch with these counters."""
-    profile = profile_of(Launch(names=("k",), counters=counters(**values)), 0)
+    profile = profile_of(LaunchRecord(names=("k",), counters=counters(**values)), 0)
     return profile.counters.get("launch__sm_count")
 
 
@@ -59,7 +59,7 @@ def test_shapes_come_from_counters_where_no_column_has_them() -> None:
     sizes = {
         f"launch__block_dim_{axis}": size for axis, size in zip("xyz", (32, 4, 2), strict=True)
     }
-    launch = Launch(names=(), counters=counters(**sizes, launch__grid_dim_x=7))
+    launch = LaunchRecord(names=(), counters=counters(**sizes, launch__grid_dim_x=7))
     profile = profile_of(launch, 3)
     assert (profile.block, profile.grid) == ((32, 4, 2), None)
     assert (profile.name, profile.launch) == ("", 3)
@@ -76,13 +76,13 @@ def test_shapes_come_from_counters_where_no_column_has_them() -> None:
 def test_elapsed_cycles_of_the_average_sm(more: dict[str, float], expected: Counter | None) -> None:
     """Of their sum, unless the file has them, or the launch had not all SMs of the device."""
     values = {"sm__cycles_elapsed_DOT_sum": 300, "launch__sm_count": 4, **more}
-    profile = profile_of(Launch(names=("k",), counters=counters(**values)), 0)
+    profile = profile_of(LaunchRecord(names=("k",), counters=counters(**values)), 0)
     assert profile.counters.get("sm__cycles_elapsed.avg") == expected
 
 
 def test_nothing_known_is_none() -> None:
     """A launch of which only the name is known has no device, stream or memory of 0."""
-    profile = profile_of(Launch(names=("k",), counters={}), 0)
+    profile = profile_of(LaunchRecord(names=("k",), counters={}), 0)
     unknown = (profile.grid, profile.registers, profile.device, profile.stream, profile.process_id)
     assert unknown == (None,) * 5
     assert (profile.dynamic_shared, profile.static_shared, profile.context) == (None,) * 3
@@ -91,7 +91,7 @@ def test_nothing_known_is_none() -> None:
 def test_a_value_of_several_names() -> None:
     """The first that has a number is it."""
     named = {"a": Counter(None, reason="n/a"), "b": Counter("word"), "c": Counter(3.0)}
-    profile = profile_of(Launch(names=("k",), counters=named), 0)
+    profile = profile_of(LaunchRecord(names=("k",), counters=named), 0)
     assert profile.value("x", "a", "b", "c") == 3.0
     assert profile.value("x", "a", "b") is None
     assert profile.value() is None

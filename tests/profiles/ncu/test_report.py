@@ -62,12 +62,12 @@ def test_a_report_says_what_nvidia_s_library_says(tmp_path: Path, name: str) -> 
 
 @needs_library
 def test_what_a_report_says_of_the_machine(tmp_path: Path) -> None:
-    """The device, the process, the stream, and shares of stalls that add up."""
+    """The device, the stream, and shares of stalls that add up."""
     profile = read_profiles(saved(tmp_path, recorded("planted_faults"))).profiles[0]
     assert profile.device is not None
     assert (profile.device.name, profile.device.sm_count) == ("NVIDIA H200", 132)
     assert (profile.device.compute_major, profile.device.shared_per_sm) == (9, 233472)
-    assert (profile.process_id, profile.process_name, profile.stream) == (487, "faults", 7)
+    assert profile.stream == 7
     assert profile.stalls["short_scoreboard"].value == pytest.approx(0.5677, abs=1e-4)
     shares = [c.value for c in profile.stalls.values() if isinstance(c.value, float)]
     assert sum(shares) == pytest.approx(1)
@@ -215,17 +215,6 @@ def test_what_came_before_an_abort_is_read(tmp_path: Path, monkeypatch: pytest.M
     got = stand_in(tmp_path, monkeypatch, [[KERNEL, "abort", KERNEL]], report([3]))
     assert [p.name for p in got.profiles] == ["void f<int>(int)"]
     assert got.notes == ("The report is damaged; 2 of its 3 results are lost.",)
-
-
-def test_a_process_is_known_where_there_is_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The library does not tell whose launch it is."""
-    ranges = [[KERNEL, KERNEL]]
-    one = stand_in(tmp_path, monkeypatch, ranges, report([1, 1], [(7, "/x/app")] * 2))
-    two = stand_in(tmp_path, monkeypatch, ranges, report([1, 1], [(7, "/x/app"), (8, "/x/app")]))
-    assert {(p.process_id, p.process_name) for p in one.profiles} == {(7, "app")}
-    assert {(p.process_id, p.process_name) for p in two.profiles} == {(None, "")}
 
 
 def test_a_library_that_does_not_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Mapping
-from types import ModuleType
 
 import msgspec
 
 from tailwave.model import Counter, KernelProfile, KernelProfiles, Shape
-from tailwave.profiles.rules.cause import Cause
-from tailwave.profiles.rules.view import Kernel, MissingCounterError
+from tailwave.profiles.rules.base import Absence, KernelRule, Loss
+from tailwave.profiles.rules.kernel import Kernel, MissingCounterError
 from tests import places
 from tests.builders import H200
 
@@ -68,26 +67,37 @@ def made(
     )
 
 
-def find(rule: ModuleType, profile: KernelProfile) -> Cause | None:
-    """Return what a rule finds in a profile."""
-    cause: Cause | None = rule.find(Kernel(profile))
-    return cause
+def find(rule: KernelRule, profile: KernelProfile) -> Loss | None:
+    """Return what a rule finds in a profile, None also where it says that nothing can be there."""
+    answer = rule.find(Kernel(profile))
+    return answer if isinstance(answer, Loss) else None
 
 
-def found(rule: ModuleType, profile: KernelProfile) -> Cause:
+def found(rule: KernelRule, profile: KernelProfile) -> Loss:
     """Return what a rule finds in a profile in which it must find something."""
-    cause = find(rule, profile)
-    assert cause is not None
-    return cause
+    loss = find(rule, profile)
+    assert loss is not None
+    return loss
 
 
-def evidence(cause: Cause, what: str) -> float | None:
+def absent(rule: KernelRule, profile: KernelProfile) -> str:
+    """Return the mechanism that a rule says the kernel does not use; "" if it uses it."""
+    answer = rule.find(Kernel(profile))
+    return answer.what if isinstance(answer, Absence) else ""
+
+
+def cures(rule: KernelRule, profile: KernelProfile) -> tuple[str, ...]:
+    """Return what a rule says cures a kernel."""
+    return rule.cures(Kernel(profile))
+
+
+def evidence(cause: Loss, what: str) -> float | None:
     """Return the figure of one piece of evidence."""
     (value,) = (piece.value for piece in cause.evidence if piece.what == what)
     return value
 
 
-def missing(rule: ModuleType, profile: KernelProfile) -> str:
+def missing(rule: KernelRule, profile: KernelProfile) -> str:
     """Return the counter that a rule misses in a profile; "" if it misses none."""
     try:
         find(rule, profile)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tailwave.profiles.rules import atomic_contention
-from tailwave.profiles.rules.view import Kernel
-from tests.profiles.rules.profiles import evidence, find, found, made, missing
+from tests.profiles.rules.profiles import absent, evidence, find, found, made, missing
 
 BUSY = "lts__d_atomic_input_cycles_active.{}.pct_of_peak_sustained_elapsed"
 MOST, MEAN = BUSY.format("max"), BUSY.format("avg")
@@ -33,4 +32,10 @@ def test_the_mean_alone_does_not_answer() -> None:
 @pytest.mark.parametrize(("requests", "text"), [(0.0, "atomics on global memory (none)"), (1, "")])
 def test_a_kernel_without_atomics_is_said_to_have_none(requests: float, text: str) -> None:
     """No request, no atomics."""
-    assert atomic_contention.absent(Kernel(made({REQUESTS: float(requests)}))) == text
+    profile = made({MOST: 1.0, MEAN: 1.0, REQUESTS: float(requests)})
+    assert absent(atomic_contention, profile) == text
+
+
+def test_without_atomics_no_other_counter_is_needed() -> None:
+    """What is not there cannot pile up."""
+    assert missing(atomic_contention, made({REQUESTS: 0.0})) == ""

@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from tailwave.profiles.rules import bank_conflict
-from tailwave.profiles.rules.view import Kernel
-from tests.profiles.rules.profiles import ELAPSED, evidence, find, found, made, missing
+from tests.profiles.rules.profiles import ELAPSED, absent, evidence, find, found, made, missing
 
 CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
@@ -55,8 +54,7 @@ def test_no_conflicts_are_no_finding_and_are_said() -> None:
     """As many wavefronts as needed: nothing to cure, and the kernel tells nothing of conflicts."""
     profile = made({ACTUAL: 5.0, IDEAL: 5.0})
     assert find(bank_conflict, profile) is None
-    text = bank_conflict.absent(Kernel(profile))
-    assert text == "shared-memory bank conflicts (none: 5 wavefronts)"
+    assert absent(bank_conflict, profile) == "shared-memory bank conflicts (none: 5 wavefronts)"
 
 
 def test_without_counters_nothing_is_said() -> None:

@@ -6,9 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from tailwave.profiles.rules import fabric_crossing
-from tailwave.profiles.rules.view import Kernel
 from tests.builders import H200
-from tests.profiles.rules.profiles import find, found, made, missing
+from tests.profiles.rules.profiles import absent, find, found, made, missing
 
 SECTORS = "lts__t_sectors_srcunit_ltcfabric.sum"
 BUSY = f"{SECTORS}.pct_of_peak_sustained_elapsed"
@@ -30,8 +29,7 @@ def test_crossing_is_no_fault_while_another_unit_is_the_bound() -> None:
 @pytest.mark.parametrize(("busy", "said"), [(0.99, True), (1.0, False)])
 def test_a_kernel_that_hardly_crosses_is_said_so(busy: float, *, said: bool) -> None:
     """Below a percent of the fabric's peak, a profile tells nothing of it."""
-    text = fabric_crossing.absent(Kernel(made({SECTORS: 104.0, BUSY: busy})))
-    assert (text != "") is said
+    assert (absent(fabric_crossing, made({SECTORS: 104.0, BUSY: busy})) != "") is said
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tailwave.profiles.rules import low_occupancy
-from tests.profiles.rules.profiles import evidence, find, found, made, missing
+from tests.profiles.rules.profiles import cures, evidence, find, found, made, missing
 
 MOST = "sm__maximum_warps_per_active_cycle_pct"
 LIMIT = "launch__occupancy_limit_{}"
@@ -23,17 +23,19 @@ WAITS = {"wait": 0.5, "short_scoreboard": 0.5}
 )
 def test_the_limit_is_named(resource: str, words: str, cure: str) -> None:
     """The resource that fits fewest CTAs is the limit, and says what to do."""
-    cause = found(low_occupancy, made({MOST: 12.5, LIMIT.format(resource): 1.0}, WAITS))
+    profile = made({MOST: 12.5, LIMIT.format(resource): 1.0}, WAITS)
+    cause = found(low_occupancy, profile)
     assert evidence(cause, f"of an SM's warps at most, limited by {words}") == 0.125
-    assert cause.cures == (cure, "more-ilp")
+    assert cures(low_occupancy, profile) == (cure, "more-ilp")
 
 
 def test_a_grid_of_less_than_a_wave_limits_the_warps() -> None:
     """132 CTAs on 132 SMs that hold eight each: an eighth of the warps."""
-    cause = found(low_occupancy, made(stalls=WAITS, grid=(132, 1, 1)))
+    profile = made(stalls=WAITS, grid=(132, 1, 1))
+    cause = found(low_occupancy, profile)
     assert "limited by the grid" in cause.claim
     assert evidence(cause, "of an SM's warps at most, limited by the grid") == 0.125
-    assert cause.cures[0] == "more-ctas"
+    assert cures(low_occupancy, profile)[0] == "more-ctas"
 
 
 def test_the_share_is_what_more_warps_would_hide() -> None:

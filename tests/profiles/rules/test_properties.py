@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +9,7 @@ from msgspec.structs import replace
 
 from tailwave.model import Counter, KernelProfile
 from tailwave.profiles.rules import KERNEL_RULES
+from tailwave.profiles.rules.base import KernelRule
 from tailwave.profiles.rules.diagnose import diagnose_launches
 from tests.profiles.rules.profiles import kept
 
@@ -89,7 +88,7 @@ def test_what_is_missing_never_makes_a_finding_of_nothing(
 
 
 @pytest.mark.parametrize("rule", KERNEL_RULES, ids=lambda rule: rule.CODE)
-def test_the_counters_that_a_rule_asks_for_suffice(rule: ModuleType) -> None:
+def test_the_counters_that_a_rule_asks_for_suffice(rule: KernelRule) -> None:
     """What `tailwave metrics --for CODE` records answers the question, on every planted kernel.
 
     Of a device nothing is known but by its counters, as in a page of CSV. Some counters that may be
@@ -107,10 +106,10 @@ def test_the_counters_that_a_rule_asks_for_suffice(rule: ModuleType) -> None:
 
 @pytest.mark.parametrize(
     ("rule", "name"),
-    [(rule, name) for rule in KERNEL_RULES for name in getattr(rule, "NEEDED", ())],
+    [(rule, name) for rule in KERNEL_RULES for name in rule.NEEDED],
     ids=lambda one: one if isinstance(one, str) else one.CODE,
 )
-def test_without_what_is_needed_the_question_stays_open(rule: ModuleType, name: str) -> None:
+def test_without_what_is_needed_the_question_stays_open(rule: KernelRule, name: str) -> None:
     """Of some kernel at least; what is needed is recorded."""
     assert name in rule.METRICS
     parts = [altered(launch, {name, *_STAND_INS}, {}) for launch in PLANTED]

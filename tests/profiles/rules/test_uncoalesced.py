@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tailwave.profiles.rules import uncoalesced
-from tailwave.profiles.rules.view import Kernel
+from tailwave.profiles.rules.kernel import Kernel
 from tests.profiles.rules.profiles import find, found, made, missing
 
 TOUCHED = "memory_l2_theoretical_sectors_global"

@@ -12,6 +12,7 @@ from tailwave.files import is_folder, refused
 from tailwave.model import KernelProfiles
 from tailwave.profiles.ncu import page, report
 from tailwave.profiles.ncu.once import once
+from tailwave.profiles.ncu.other_output import is_page
 
 __all__ = ["holds_profiles", "once", "read_profiles"]
 
@@ -40,7 +41,7 @@ def holds_profiles(path: Path) -> bool:
     if is_folder(path):
         return False
     head = _head(path)
-    if report.is_report(head) or page.is_page(head):
+    if report.is_report(head) or is_page(head):
         return True
     return path.name.lower().endswith(_SUFFIXES) and not head.lstrip().startswith(_TRACES)
 

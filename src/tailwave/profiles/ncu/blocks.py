@@ -2,106 +2,85 @@
 
 ncu-report reads a report that ends early up to the cut and says nothing. The file is a row of
 blocks, each a length, a header (a protobuf message: 2 counts the results, 5 is the bytes of data
-that follow, 6 is the process) and that data. NVIDIA doesn't document this; it's what the shipped
-reports look like. So where a file doesn't look like it, nothing is claimed.
+that follow) and that data. NVIDIA doesn't document this; it's what the shipped reports look like.
+So where a file doesn't look like it, nothing is claimed.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 MAGIC = b"NVR\0"
 _LENGTH = struct.Struct("<I")
 _MOST_HEADER = 1 << 28  # bytes; a header holds names of metrics and lines of source
-_RESULTS, _DATA, _PROCESS = 2, 5, 6
-_PROCESS_ID, _PROCESS_NAME = 1, 3
+_RESULTS, _DATA = 2, 5
 _VARINT, _EIGHT, _BYTES, _FOUR = 0, 1, 2, 5  # the wire types of protobuf
 _MOST_VARINT = 64  # bits
 
-Value = int | bytes
+
+class Outline(msgspec.Struct, frozen=True):
+    """``results`` up to the end, or the cut; ``whole`` bytes are in the whole blocks before it."""
+
+    results: int
+    whole: int
+    cut: bool
 
 
-@dataclass
-class Outline:
-    """``results`` up to the end, or the cut; ``sound`` where the file looks as it should.
-
-    ``whole`` is how many bytes the whole blocks before a cut have.
-    """
-
-    results: int = 0
-    whole: int = 0
-    cut: bool = False
-    sound: bool = True
-    processes: frozenset[tuple[int, str]] = frozenset()  # whose results they are
-
-
-def outline_of(path: Path) -> Outline:
-    """Go through a report's blocks; OSError as reading raises it."""
-    outline = Outline()
+def outline_of(path: Path) -> Outline | None:
+    """Go through a report's blocks; None where they are not as they should, OSError as reading."""
+    results = whole = 0
     with path.open("rb") as file:
         size = path.stat().st_size
+        file.seek(len(MAGIC))
         try:
-            for header in _headers(file, size):
-                _add(outline, header)
-                outline.whole = file.tell()
+            _header(file)  # the version
+            while file.tell() < size:
+                header = _header(file)
+                _pass_over(file, header.get(_DATA, 0), size)
+                results += header.get(_RESULTS, 0)
+                whole = file.tell()
         except EOFError:
-            outline.cut = True
+            return Outline(results, whole, cut=True)
         except (ValueError, IndexError):
-            outline.sound = False
-    return outline
+            return None
+    return Outline(results, whole, cut=False)
 
 
-def _headers(file: BinaryIO, size: int) -> Iterator[dict[int, Value]]:
-    file.seek(len(MAGIC))
-    _message(file, size)  # the version
-    while file.tell() < size:
-        header = _message(file, size)
-        data = header.get(_DATA, 0)
-        if not isinstance(data, int):
-            raise ValueError("a size that is no number")  # noqa: TRY004 - the file is wrong, not a type
-        if file.seek(data, 1) > size:
-            raise EOFError
-        yield header
-
-
-def _message(file: BinaryIO, size: int) -> dict[int, Value]:
+def _header(file: BinaryIO) -> dict[int, int]:
+    """Read a block's header: its fields that are numbers."""
     length = file.read(_LENGTH.size)
     if len(length) < _LENGTH.size:
         raise EOFError
     [count] = _LENGTH.unpack(length)
     if count > _MOST_HEADER:
         raise ValueError("a header longer than any")
-    if file.tell() + count > size:
+    data = file.read(count)
+    if len(data) < count:
         raise EOFError
-    return _fields(file.read(count))
+    return _numbers(data)
 
 
-def _add(outline: Outline, header: dict[int, Value]) -> None:
-    results, process = header.get(_RESULTS, 0), header.get(_PROCESS)
-    if not isinstance(results, int):
-        raise ValueError("a count that is no number")  # noqa: TRY004 - the file is wrong, not a type
-    outline.results += results
-    if results and isinstance(process, bytes):
-        told = _fields(process)
-        number, name = told.get(_PROCESS_ID), told.get(_PROCESS_NAME, b"")
-        if isinstance(number, int) and isinstance(name, bytes):
-            outline.processes |= {(number, name.decode(errors="replace"))}
+def _pass_over(file: BinaryIO, count: int, size: int) -> None:
+    if file.seek(count, 1) > size:
+        raise EOFError
 
 
-def _fields(data: bytes) -> dict[int, Value]:
-    """Return a message's fields by number, the last of each; IndexError where it ends early."""
-    fields: dict[int, Value] = {}
+def _numbers(data: bytes) -> dict[int, int]:
+    """Return a message's numbers by field, the last of each; IndexError where it ends early."""
+    numbers: dict[int, int] = {}
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
-        wire = key & 7
+        field, wire = key >> 3, key & 7
         if wire == _VARINT:
-            fields[key >> 3], at = _varint(data, at)
+            numbers[field], at = _varint(data, at)
             continue
+        if field in (_RESULTS, _DATA):
+            raise ValueError("a count that is no number")
         count = {_EIGHT: 8, _FOUR: 4}.get(wire)
         if wire == _BYTES:
             count, at = _varint(data, at)
@@ -109,9 +88,8 @@ def _fields(data: bytes) -> dict[int, Value]:
             raise ValueError("no such wire type")
         if at + count > len(data):
             raise IndexError
-        fields[key >> 3] = data[at : at + count]
         at += count
-    return fields
+    return numbers
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

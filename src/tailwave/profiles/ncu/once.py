@@ -1,6 +1,6 @@
 """Tells launches that stand in several tables or files, so that each counts once.
 
-A report and a page of it, or two pages of one report, hold the same launches. The table that tells
+A report and a page of it, or two pages of one report, hold the same launches. The table that knows
 more of them is taken, with the rules of the other where it has none.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from tailwave.model import KernelProfile, KernelProfiles
@@ -23,24 +23,25 @@ _ROUNDED = 0.0051
 # page rounds in a far greater unit. Of two launches of one kernel a fifth or more do not.
 _AGREE = 0.9
 
+Key = tuple[str, int]
 
-class Distinct(NamedTuple):
-    """What is left of a table, how many launches others tell more of, and which tables those are.
 
-    ``others`` are the places of these tables among all.
+class Remainder(msgspec.Struct, frozen=True):
+    """What is left of a table, and the places of the tables that hold its other launches.
+
+    ``holders`` has one place for each launch that was left out.
     """
 
     profiles: tuple[KernelProfile, ...]
-    left_out: int
-    others: tuple[int, ...]
+    holders: tuple[int, ...]
 
 
-def distinct(tables: Sequence[Sequence[KernelProfile]]) -> list[Distinct]:
-    """Leave each launch in the one table that tells most; within a table all are launches."""
+def distinct(tables: Sequence[Sequence[KernelProfile]]) -> list[Remainder]:
+    """Leave each launch in the one table that knows most; within a table all are launches."""
     kept: dict[int, list[KernelProfile]] = {}
     holders: dict[int, list[int]] = {}
-    for place in sorted(range(len(tables)), key=lambda place: -_told(tables[place])):
-        earlier = {other: _Open(profiles) for other, profiles in kept.items()}
+    for place in sorted(range(len(tables)), key=lambda place: -_knowledge(tables[place])):
+        earlier = {other: _Unmatched(profiles) for other, profiles in kept.items()}
         kept[place], holders[place] = [], []
         for profile in tables[place]:
             other = next((o for o, table in earlier.items() if table.take(profile)), None)
@@ -48,66 +49,53 @@ def distinct(tables: Sequence[Sequence[KernelProfile]]) -> list[Distinct]:
                 kept[place].append(profile)
             else:
                 holders[place].append(other)
-        for other, table in earlier.items():
-            kept[other] = table.profiles
-    return [
-        Distinct(tuple(kept[place]), len(holders[place]), tuple(dict.fromkeys(holders[place])))
-        for place in range(len(tables))
-    ]
+    return [Remainder(tuple(kept[place]), tuple(holders[place])) for place in range(len(tables))]
 
 
 def once(files: Sequence[KernelProfiles]) -> list[KernelProfiles]:
-    """Leave each launch in the one file that tells most of it; a note says what was left out."""
-    found = distinct([file.profiles for file in files])
-    return [
-        replace(file, profiles=one.profiles, notes=(*file.notes, *_note(file, one, files)))
-        if one.left_out
-        else replace(file, profiles=one.profiles)
-        for file, one in zip(files, found, strict=True)
-    ]
+    """Leave each launch in the one file that knows most of it; a note says what was left out."""
+    left = []
+    for file, rest in zip(files, distinct([file.profiles for file in files]), strict=True):
+        notes = file.notes
+        if count := len(rest.holders):
+            others = " and ".join(files[place].path for place in dict.fromkeys(rest.holders))
+            launches = "1 launch" if count == 1 else f"{count} launches"
+            times = "counts" if count == 1 else "count"
+            note = f"{launches} of {file.path} {times} once, with the counters of {others}."
+            notes = (*notes, note)
+        left.append(replace(file, profiles=rest.profiles, notes=notes))
+    return left
 
 
-def _note(file: KernelProfiles, one: Distinct, files: Sequence[KernelProfiles]) -> tuple[str, ...]:
-    others = " and ".join(files[place].path for place in one.others)
-    launches = "1 launch" if one.left_out == 1 else f"{one.left_out} launches"
-    count = "counts" if one.left_out == 1 else "count"
-    return (f"{launches} of {file.path} {count} once, with the counters of {others}.",)
-
-
-def _told(table: Sequence[KernelProfile]) -> float:
-    """Return how much a table tells of a launch, on average."""
+def _knowledge(table: Sequence[KernelProfile]) -> float:
+    """Return how many counters a table has of a launch, on average."""
     return sum(len(one.counters) for one in table) / max(len(table), 1)
 
 
-class _Open:
-    """A table's launches, and which of them no other table was found to hold as well."""
+class _Unmatched:
+    """The launches of a table that another table was not found to hold yet."""
 
-    def __init__(self, profiles: Sequence[KernelProfile]) -> None:
-        self.profiles = list(profiles)
-        self._open: dict[tuple[str, int], list[int]] = {}
+    def __init__(self, profiles: list[KernelProfile]) -> None:
+        self._profiles = profiles
+        self._places: dict[Key, list[int]] = {}
         for place, profile in enumerate(profiles):
             for key in _keys(profile):
-                self._open.setdefault(key, []).append(place)
+                self._places.setdefault(key, []).append(place)
 
     def take(self, profile: KernelProfile) -> bool:
-        """Tell whether this launch is one of them that is still open; it is not any more then."""
+        """Tell whether this launch is one of them; it is matched then, and lends its rules."""
         near = [(name, step + more) for name, step in _keys(profile) for more in (0, -1, 1)]
-        for key in near:
-            for place in self._open.get(key, ()):
-                if _same(self.profiles[place], profile):
-                    self._close(place, profile)
-                    return True
+        for place in (place for key in near for place in self._places.get(key, ())):
+            match = self._profiles[place]
+            if _same(match, profile):
+                for key in _keys(match):
+                    self._places[key].remove(place)
+                self._profiles[place] = replace(match, rules=match.rules or profile.rules)
+                return True
         return False
 
-    def _close(self, place: int, profile: KernelProfile) -> None:
-        known = self.profiles[place]
-        for key in _keys(known):
-            self._open[key].remove(place)
-        if not known.rules:
-            self.profiles[place] = replace(known, rules=profile.rules)
 
-
-def _keys(profile: KernelProfile) -> set[tuple[str, int]]:
+def _keys(profile: KernelProfile) -> set[Key]:
     """Return what a launch is looked up by: any of its names, with its time in steps of rounding.
 
     A launch without a time is not told from others.
@@ -125,20 +113,10 @@ def _same(one: KernelProfile, other: KernelProfile) -> bool:
         first, second = getattr(one, field), getattr(other, field)
         if first is not None and second is not None and first != second:
             return False
-    pairs = _pairs(one, other)
-    agreed = sum(_near(*pair) for pair in pairs.values())
-    return _near(*pairs[_TIME]) and agreed >= _AGREE * len(pairs)
-
-
-def _pairs(one: KernelProfile, other: KernelProfile) -> dict[str, tuple[float, float]]:
-    """Return the numbers that were measured in both."""
-    found = {}
-    for name in one.counters.keys() & other.counters.keys():
-        first, second = one.value(name), other.value(name)
-        if first is not None and second is not None and not name.startswith(_CONSTANT):
-            found[name] = (first, second)
-    return found
-
-
-def _near(first: float, second: float) -> bool:
-    return abs(first - second) <= _ROUNDED * max(abs(first), abs(second), 1.0)
+    near = {
+        name: abs(first - second) <= _ROUNDED * max(abs(first), abs(second), 1.0)
+        for name in one.counters.keys() & other.counters.keys()
+        if not name.startswith(_CONSTANT)
+        if (first := one.value(name)) is not None and (second := other.value(name)) is not None
+    }
+    return near[_TIME] and sum(near.values()) >= _AGREE * len(near)

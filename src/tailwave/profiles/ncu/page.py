@@ -16,14 +16,12 @@ from tailwave.errors import UnreadableInputError
 from tailwave.files import refused
 from tailwave.model import Counter, KernelProfiles, RuleKind, RuleResult, Shape
 from tailwave.profiles.ncu.labels import metric_name
+from tailwave.profiles.ncu.numbers import AMBIGUOUS, base_unit, decimal_mark, number, readings
 from tailwave.profiles.ncu.once import distinct
-from tailwave.profiles.ncu.profile import Launch, percentage, profile_of
-from tailwave.profiles.ncu.rows import Page, Table, decoded, page_of
-from tailwave.profiles.ncu.sentences import title_of, told
-from tailwave.profiles.ncu.units import base_unit
-from tailwave.profiles.ncu.written import AMBIGUOUS, decimal_mark, number, taken_apart
+from tailwave.profiles.ncu.other_output import why_none
+from tailwave.profiles.ncu.profile import LaunchRecord, percentage, profile_of
+from tailwave.profiles.ncu.rows import CsvPage, PageTable, decoded, page_of
 
-WANTED = "give a .ncu-rep, or what `ncu --csv --page raw` wrote"
 _IDENTITY = frozenset(
     (
         *("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Kernel Time"),
@@ -44,33 +42,8 @@ _KINDS = {
     "ERR": RuleKind.ERROR,
     "OK": RuleKind.OK,
 }
-_FORBIDDEN = "ERR_NVGPUCTRPERM"
-_FORBIDDEN_WORDS = (
-    f"ncu may not read counters there ({_FORBIDDEN}); run it as root, or have the driver loaded "
-    "with NVreg_RestrictProfilingToAdminUsers=0"
-)
-# What else ncu and its predecessor print, by a line of it.
-_OTHERS = (
-    (
-        re.compile(
-            r'"?Metric Name"?,"?Metric Type"?|^Device .* \([A-Z]{2}\w{3}\)\n-{9}', re.MULTILINE
-        ),
-        ("a list of counters' names, without a launch"),
-    ),
-    (re.compile(r"^==\d+== *(?:NVPROF|Profiling)", re.MULTILINE), "output of nvprof, not of ncu"),
-    (
-        re.compile(r'^"#","Address"|^"?#"?,"?Source"?', re.MULTILINE),
-        "ncu's source page, without counters",
-    ),
-    (re.compile(r"^ {2,}Section: \w", re.MULTILINE), "ncu's output for a person, not CSV"),
-    (
-        re.compile(r'^"\d+","\d+","[^"\n]*","[^"\n]*","', re.MULTILINE),
-        "a page without its header row",
-    ),
-)
 _NO_UNITS = "the page lacks its row of units"
 _NO_COLUMN = "the page lacks its column of units"
-_GZIP = b"\x1f\x8b"
 
 Row = dict[str, str]
 
@@ -85,59 +58,17 @@ def read_profiles(path: Path) -> KernelProfiles:
     found = distinct([[profile_of(launch, 0) for launch in table] for table in _launches(page)])
     profiles = [profile for table in found for profile in table.profiles]
     if not profiles:
-        raise UnreadableInputError(_nothing(path, data, page))
+        raise UnreadableInputError(why_none(path, data, page))
     kinds = sorted({"details" if table.is_long else "raw" for table in page.tables if table.rows})
     return KernelProfiles(
         profiles=tuple(replace(one, launch=order) for order, one in enumerate(profiles)),
         kind=f"ncu-csv {' and '.join(kinds)}",
         path=str(path),
-        notes=_notes(page, sum(table.left_out for table in found)),
+        notes=_notes(page, sum(len(table.holders) for table in found)),
     )
 
 
-def is_page(head: bytes) -> bool:
-    """Tell from a file's first bytes whether it is a page of ncu, or some other output of it."""
-    text = decoded(head)
-    ours = text.startswith("==PROF==") or _other(text) is not None
-    return ours or bool(page_of(text + "\n").tables)
-
-
-def _nothing(path: Path, data: bytes, page: Page) -> str:
-    if not data.strip():
-        return f"{path} is empty: {WANTED}."
-    if (told := _told(page)) is not None:
-        return f"{path} holds no kernel launch; {told}."
-    if any("Metric Value" not in t.header and "Average" in t.header for t in page.tables):
-        return f"{path} is a summary over launches: export it again without --print-summary."
-    if (other := _other(decoded(data))) is not None:
-        return f"{path} is {other}: {WANTED}."
-    if data.startswith(_GZIP):
-        return f"{path} is compressed: give what `gunzip {path.name}` makes of it."
-    return f"{path} {_unlike(page)}: {WANTED}."
-
-
-def _unlike(page: Page) -> str:
-    if page.tables or page.cut or "PROF" in page.messages:
-        return "ends before its first launch" if page.cut else "holds no kernel launch"
-    return "is neither a report of ncu nor a CSV page of it"
-
-
-def _told(page: Page) -> str | None:
-    """Return why there is no launch, by ncu's own messages; None if they do not tell."""
-    said = [*page.messages.get("ERROR", ()), *page.messages.get("WARNING", ())]
-    if any(_FORBIDDEN in message for message in said):
-        return _FORBIDDEN_WORDS
-    return f"ncu says there: {said[0].rstrip('.:')}: profile again" if said else None
-
-
-def _other(text: str) -> str | None:
-    """Say which other output of a profiler a text is; None for one that looks like none."""
-    if page_of(text + "\n").tables:
-        return None
-    return next((words for pattern, words in _OTHERS if pattern.search(text)), None)
-
-
-def _notes(page: Page, repeated: int) -> tuple[str, ...]:
+def _notes(page: CsvPage, repeated: int) -> tuple[str, ...]:
     notes = []
     tables = [table for table in page.tables if table.rows]
     if any(
@@ -156,7 +87,7 @@ def _notes(page: Page, repeated: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _launches(page: Page) -> Iterator[Iterator[Launch]]:
+def _launches(page: CsvPage) -> Iterator[Iterator[LaunchRecord]]:
     """Yield the launches of each table, in the order in which the file begins them."""
     tables = [table for table in page.tables if not _is_summary(table)]
     decimal = decimal_mark(text for table in tables for text in _numbers(table))
@@ -164,11 +95,11 @@ def _launches(page: Page) -> Iterator[Iterator[Launch]]:
         yield _long(table, decimal) if table.is_long else _raw(table, decimal)
 
 
-def _is_summary(table: Table) -> bool:
+def _is_summary(table: PageTable) -> bool:
     return table.is_long and "Metric Value" not in table.header
 
 
-def _numbers(table: Table) -> Iterator[str]:
+def _numbers(table: PageTable) -> Iterator[str]:
     """Yield the texts of a table that are numbers in the file's language."""
     for row in table.rows:
         named = _named(table, row)
@@ -188,11 +119,11 @@ def _bare(text: str) -> str:
     return text.partition(" (")[0]
 
 
-def _named(table: Table, row: list[str]) -> Row:
+def _named(table: PageTable, row: list[str]) -> Row:
     return dict(zip(table.header, row, strict=False))
 
 
-def _raw(table: Table, decimal: str) -> Iterator[Launch]:
+def _raw(table: PageTable, decimal: str) -> Iterator[LaunchRecord]:
     units = _named(table, table.units)
     for row in table.rows:
         named = _named(table, row)
@@ -207,8 +138,8 @@ def _raw(table: Table, decimal: str) -> Iterator[Launch]:
         yield launch
 
 
-def _long(table: Table, decimal: str) -> Iterator[Launch]:
-    launches: dict[tuple[str, ...], Launch] = {}
+def _long(table: PageTable, decimal: str) -> Iterator[LaunchRecord]:
+    launches: dict[tuple[str, ...], LaunchRecord] = {}
     for row in table.rows:
         named = _named(table, row)
         key = tuple(text for name, text in named.items() if name in _OF_THE_LAUNCH)
@@ -219,13 +150,10 @@ def _long(table: Table, decimal: str) -> Iterator[Launch]:
             _add_metric(launch, label, named, decimal)
         elif (rule := _rule(named)) is not None:
             launch.rules += (rule,)
-    for launch in launches.values():
-        for name, counter in told(launch.rules, launch.counters).items():
-            launch.counters.setdefault(name, counter)
-        yield launch
+    yield from launches.values()
 
 
-def _add_metric(launch: Launch, label: str, named: Row, decimal: str) -> None:
+def _add_metric(launch: LaunchRecord, label: str, named: Row, decimal: str) -> None:
     unit = named.get("Metric Unit")
     counter = (
         Counter(None, "", _NO_COLUMN)
@@ -243,12 +171,12 @@ def _counter(name: str, text: str, unit: str, decimal: str) -> Counter:
     if text in ("", "n/a", "N/A", "no data", "<error>"):
         reason = f"ncu wrote {text}" if text else "empty in the file"
         return Counter(None, base, reason)
-    written = None if name.startswith(_WORDS) else taken_apart(_bare(text))
-    if written is None:
+    found = {} if name.startswith(_WORDS) else readings(_bare(text))
+    if not found:
         if re.fullmatch(r"[+-]?(nan|inf)\b.*", text, re.IGNORECASE):
             return Counter(None, base, f"ncu wrote {text}")
         return Counter(text, unit)
-    value = number(written, decimal)
+    value = number(found, decimal)
     if value is None:
         return Counter(None, base, f"{text}: {AMBIGUOUS}")
     scaled = float(value * factor)
@@ -268,7 +196,6 @@ def _rule(named: Row) -> RuleResult | None:
         name=name,
         kind=_KINDS.get(named.get("Rule Type", "").upper(), RuleKind.NOTE),
         message=message,
-        title=title_of(name, message),
         section=named.get("Section Name", ""),
         speedup=_speedup(named.get("Estimated Speedup", "")),
         scope=named.get("Estimated Speedup Type", ""),
@@ -277,14 +204,13 @@ def _rule(named: Row) -> RuleResult | None:
 
 def _speedup(text: str) -> float | None:
     """Return an estimate in percent; too small to have its digits grouped, its mark is decimal."""
-    written = taken_apart(text)
-    value = None if written is None else number(written, written.mark)
+    value = readings(text).get("," if "," in text else ".")
     return None if value is None else percentage(float(value))
 
 
-def _launch(named: Row) -> Launch:
+def _launch(named: Row) -> LaunchRecord:
     name = named.get("Kernel Name", "")
-    return Launch(
+    return LaunchRecord(
         names=(name,) if name else (),
         counters={},
         grid=_shape(named.get("Grid Size", "")),

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import msgspec
 
 from tailwave.model import Counter, DeviceInfo, KernelProfile, RuleResult, Shape
-from tailwave.profiles.ncu.sentences import mean_elapsed
 from tailwave.profiles.ncu.stalls import stall_shares
 
 SM_COUNT = "launch__sm_count"
@@ -17,7 +16,7 @@ _GREEN = "launch__uses_green_context"
 # Summed over SMs and averaged over them: their quotient is the number of SMs.
 _PER_SM = ("sm__cycles_elapsed", "sm__cycles_active", "sm__inst_executed", "sm__warps_active")
 _TIME = "gpu__time_duration."
-_ELAPSED = "sm__cycles_elapsed.avg"
+_ELAPSED, _ELAPSED_SUM = "sm__cycles_elapsed.avg", "sm__cycles_elapsed.sum"
 _DEVICE = {
     "warp_size": "device__attribute_warp_size",
     "max_threads_per_sm": "device__attribute_max_threads_per_multiprocessor",
@@ -27,7 +26,7 @@ _DEVICE = {
 }
 
 
-class Launch(msgspec.Struct):
+class LaunchRecord(msgspec.Struct):
     """What a file says of a launch outside its counters; None and "" for what it does not."""
 
     names: tuple[str, ...]
@@ -45,7 +44,7 @@ class Launch(msgspec.Struct):
     nvtx: tuple[str, ...] = ()
 
 
-def profile_of(launch: Launch, order: int) -> KernelProfile:
+def profile_of(launch: LaunchRecord, order: int) -> KernelProfile:
     """Make the profile of the launch that is number ``order`` of its file."""
     counters = {name: _timed(name, counter) for name, counter in launch.counters.items()}
     if (sms := _sm_count(counters)) is not None:
@@ -130,9 +129,10 @@ def _elapsed(counters: Mapping[str, Counter]) -> Counter | None:
     """
     if _number(counters, _ELAPSED) is not None or _number(counters, _GREEN):
         return None
-    mean = mean_elapsed(counters)
-    source = f"sm__cycles_elapsed.sum / {SM_COUNT}"
-    return None if mean is None else Counter(mean, "cycle", source=source)
+    total, sms = _number(counters, _ELAPSED_SUM), _number(counters, SM_COUNT)
+    if not total or not sms or sms < 0:
+        return None
+    return Counter(total / sms, "cycle", source=f"{_ELAPSED_SUM} / {SM_COUNT}")
 
 
 def _is_count(quotient: float) -> bool:
@@ -140,7 +140,7 @@ def _is_count(quotient: float) -> bool:
     return quotient > 0 and math.isclose(quotient, round(quotient), rel_tol=1e-4)
 
 
-def _device(launch: Launch, counters: Mapping[str, Counter]) -> DeviceInfo | None:
+def _device(launch: LaunchRecord, counters: Mapping[str, Counter]) -> DeviceInfo | None:
     """Put together what is said of the device; None for nothing at all."""
     name = counters.get("device__attribute_display_name")
     major, minor = launch.capability or (

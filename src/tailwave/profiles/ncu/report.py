@@ -16,8 +16,8 @@ from tailwave.files import refused
 from tailwave.model import Counter, KernelProfiles, RuleKind, RuleResult
 from tailwave.profiles.ncu import dump
 from tailwave.profiles.ncu.blocks import MAGIC, Outline, outline_of
-from tailwave.profiles.ncu.profile import Launch, percentage, profile_of
-from tailwave.profiles.ncu.units import base_unit
+from tailwave.profiles.ncu.numbers import base_unit
+from tailwave.profiles.ncu.profile import LaunchRecord, percentage, profile_of
 
 _LINK = re.compile(r"@(?:section|sass|source:[^:@]*):[^:@]*:([^@]*)@|@url:([^:@]*):[^@]*@")
 _PIECE = 1 << 24  # bytes copied at a time
@@ -63,14 +63,12 @@ def read_profiles(path: Path) -> KernelProfiles:
         outline = outline_of(path)
     except OSError as error:
         raise refused(path, error) from error
-    lines = _whole_part(path, outline.whole) if outline.cut else _dumped(path)
+    lines = _whole_part(path, outline.whole) if outline and outline.cut else _dumped(path)
     kernels = [line for line in lines if line.is_kernel]
     if not kernels:
         raise UnreadableInputError(_nothing(path, outline, lines))
     return KernelProfiles(
-        profiles=tuple(
-            profile_of(_launch(line, outline), order) for order, line in enumerate(kernels)
-        ),
+        profiles=tuple(profile_of(_launch(line), order) for order, line in enumerate(kernels)),
         kind="ncu-report",
         path=str(path),
         notes=tuple(_notes(outline, lines, len(kernels))),
@@ -106,22 +104,22 @@ def _instead(path: Path, lack: str) -> str:
     )
 
 
-def _nothing(path: Path, outline: Outline, lines: list[Line]) -> str:
-    if outline.cut:
+def _nothing(path: Path, outline: Outline | None, lines: list[Line]) -> str:
+    if outline and outline.cut:
         return f"{path} ends before its first whole kernel launch, or is damaged: profile again."
     if lines:
         return f"{path} holds results of ranges or graphs and no kernel launch: profile kernels."
-    if outline.sound and not outline.results:
+    if outline and not outline.results:
         return f"{path} is a report without a kernel launch: profile again."
     return f"{path} is a damaged report, from which no kernel launch can be read: profile again."
 
 
-def _notes(outline: Outline, lines: list[Line], kernels: int) -> list[str]:
+def _notes(outline: Outline | None, lines: list[Line], kernels: int) -> list[str]:
     notes = []
     launches = f"{kernels} kernel launch{'es' if kernels > 1 else ''}"
-    if outline.cut:
+    if outline and outline.cut:
         notes.append(f"The report ends early; the {launches} before that were read.")
-    elif outline.sound and (missing := outline.results - len(lines)) > 0:
+    elif outline and (missing := outline.results - len(lines)) > 0:
         notes.append(f"The report is damaged; {missing} of its {outline.results} results are lost.")
     if others := len(lines) - kernels:
         notes.append(f"{others} result{'s' if others > 1 else ''} left out: ranges or graphs.")
@@ -132,14 +130,10 @@ def _notes(outline: Outline, lines: list[Line], kernels: int) -> list[str]:
     return notes
 
 
-def _launch(line: Line, outline: Outline) -> Launch:
-    # The library does not tell whose launch it is; with one process there is no doubt.
-    process = next(iter(outline.processes)) if len(outline.processes) == 1 else None
-    return Launch(
+def _launch(line: Line) -> LaunchRecord:
+    return LaunchRecord(
         names=tuple(dict.fromkeys(line.names)),
         counters={name: _counter(unit, value) for name, unit, value in line.metrics},
-        process_id=process[0] if process else None,
-        process_name=Path(process[1]).name if process else "",
         rules=tuple(_rule(rule) for rule in line.rules if rule.message),
         nvtx=line.nvtx,
     )

@@ -21,7 +21,7 @@ MOST_LINES = 64  # of one row: some rules' messages have line breaks
 
 
 @dataclass
-class Table:
+class PageTable:
     """One header and the rows below it; ``units`` is empty where the table has no such row."""
 
     header: list[str]
@@ -43,13 +43,13 @@ class Table:
 
 
 @dataclass
-class Page:
+class CsvPage:
     """All tables of a file, its messages by kind, and what was lost.
 
     ``cut`` tells that the file ends in mid-row; ``damaged`` counts rows too short inside it.
     """
 
-    tables: list[Table] = field(default_factory=list)
+    tables: list[PageTable] = field(default_factory=list)
     messages: dict[str, list[str]] = field(default_factory=dict)
     cut: bool = False
     damaged: int = 0
@@ -68,9 +68,9 @@ def decoded(data: bytes) -> str:
         return data.decode("utf-8" if is_cut else "cp1252", errors="replace")
 
 
-def page_of(text: str) -> Page:
+def page_of(text: str) -> CsvPage:
     """Find the tables in a file's text."""
-    page = Page()
+    page = CsvPage()
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     unended = lines.pop()  # "" where the last line has its end
     at = 0
@@ -96,7 +96,7 @@ def _row(lines: list[str], at: int) -> tuple[str, int]:
     return lines[at], at + 1
 
 
-def _add(page: Page, line: str, *, whole: bool) -> None:
+def _add(page: CsvPage, line: str, *, whole: bool) -> None:
     """Put a line where it belongs; one that is not ``whole`` lacks its end, or just its break."""
     if message := _MESSAGE.match(line):
         page.messages.setdefault(message[1], []).append(message[2].strip())
@@ -105,14 +105,14 @@ def _add(page: Page, line: str, *, whole: bool) -> None:
     separator = header[1] if header else page.tables[-1].separator if page.tables else ","
     fields = _fields(line, separator)
     if header and fields is not None and "Kernel Name" in fields:
-        page.tables.append(Table(fields, separator))
+        page.tables.append(PageTable(fields, separator))
     elif page.tables:
         _add_row(page, fields, line, whole=whole)
     elif not whole and header:
         page.cut = True
 
 
-def _add_row(page: Page, fields: list[str] | None, line: str, *, whole: bool) -> None:
+def _add_row(page: CsvPage, fields: list[str] | None, line: str, *, whole: bool) -> None:
     table = page.tables[-1]
     if not whole and (fields is None or len(fields) < len(table.header) or line[-1] != '"'):
         page.cut = page.cut or _ROW_STARTS.match(line) is not None
@@ -127,7 +127,7 @@ def _add_row(page: Page, fields: list[str] | None, line: str, *, whole: bool) ->
         table.units = fields
 
 
-def _are_units(table: Table, fields: list[str]) -> bool:
+def _are_units(table: PageTable, fields: list[str]) -> bool:
     wanted = not table.is_long and not table.rows and not table.units
     return wanted and len(fields) == len(table.header) and not fields[0]
 

@@ -1,8 +1,9 @@
-"""Atomic operations pile up on few addresses, and one slice of the L2 serves them one by one.
+"""Do atomics contend for few addresses?
 
 What it means:
-    An atomic on global memory is carried out in the L2 slice that owns the address, one at a time
-    for one address. When every warp adds to the same counter, one slice works and the others wait.
+    Atomic operations pile up on few addresses, and one slice of the L2 serves them one by one. An
+    atomic on global memory is carried out in the L2 slice that owns the address, one at a time for
+    one address. When every warp adds to the same counter, one slice works and the others wait.
 
 How it is found:
     lts__d_atomic_input_cycles_active counts, per slice, the cycles in which its atomic unit took
@@ -24,26 +25,29 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
-from tailwave.profiles.rules.cause import Cause, ratio
-from tailwave.profiles.rules.view import Kernel
+from tailwave.profiles.rules.base import Absence, Loss, NcuRule, ratio
+from tailwave.profiles.rules.kernel import Kernel
 
 CODE = "atomic-contention"
 TITLE = "Atomics pile up on one slice of the L2"
 QUESTION = "do atomics contend for few addresses?"
 _BUSY = "lts__d_atomic_input_cycles_active.{}.pct_of_peak_sustained_elapsed"
-METRICS = (
+METRICS: tuple[str, ...] = (
     _BUSY.format("max"),
     _BUSY.format("avg"),
     "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
     "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
 )
-NEEDED = METRICS[:2]
-THEIRS = ()
+NEEDED: tuple[str, ...] = METRICS[:2]
+THEIRS: tuple[NcuRule, ...] = ()
 DIFFERS = ""
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | Absence | None:
     """Compare the busiest slice's atomic unit with the mean of all slices."""
+    requests = kernel.total(METRICS[2], METRICS[3])
+    if requests == 0:
+        return Absence("atomics on global memory (none)")
     most, mean = (kernel.fraction(_BUSY.format(which)) for which in ("max", "avg"))
     share = most - mean
     if share <= 0:
@@ -52,21 +56,20 @@ def find(kernel: Kernel) -> Cause | None:
         f"One slice of the L2 is busy with atomics {percent(most)} of the kernel, the average "
         f"slice {percent(mean)}: the atomics go to few addresses and are served one by one."
     )
-    requests = requested(kernel)
     counted = () if requests is None else (Evidence("for atomics", requests, "requests"),)
     evidence = (
         ratio("busiest slice's atomic unit", most),
         ratio("average slice's atomic unit", mean),
         *counted,
     )
-    return Cause(share, claim, evidence, ("aggregate-atomics", "privatise"))
+    return Loss(share, claim, evidence)
 
 
-def absent(kernel: Kernel) -> str:
-    """Say so where there are no atomics."""
-    return "atomics on global memory (none)" if requested(kernel) == 0 else ""
+def most(_: Kernel) -> float:
+    """Nothing else bounds it."""
+    return 1.0
 
 
-def requested(kernel: Kernel) -> float | None:
-    """Return the warps' requests of atomics on global memory; None if they were not counted."""
-    return kernel.total(METRICS[2], METRICS[3])
+def cures(_: Kernel) -> tuple[str, ...]:
+    """Fewer atomics, or more addresses."""
+    return ("aggregate-atomics", "privatise")

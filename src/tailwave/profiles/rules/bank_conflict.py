@@ -1,9 +1,11 @@
-"""Lanes of a warp hit the same shared-memory bank, so one access takes several turns.
+"""Do shared-memory accesses conflict in their banks (published: 17% more on a larger die)?
 
 What it means:
-    Shared memory has 32 banks, each 4 bytes wide. A warp's access is served in one wavefront when
-    its 32 lanes hit different banks or the same word; lanes that want different words of one bank
-    are served one after another, each in a wavefront of its own.
+    Lanes of a warp hit the same bank of shared memory, so one access takes several turns. There are
+    32 banks, each 4 bytes wide. A warp's access is served in one wavefront when its 32 lanes hit
+    different banks or the same word; lanes that want different words of one bank are served one
+    after another, each in a wavefront of its own. That depends on the addresses of one warp alone:
+    no number of SMs changes it.
 
 How it is found:
     Wavefronts of shared-memory accesses against the fewest that these accesses need
@@ -27,17 +29,20 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
-from tailwave.profiles.rules.cause import Cause, count
-from tailwave.profiles.rules.view import ELAPSED, L1_BUSY, SMS, Kernel, MissingCounterError
+from tailwave.profiles.rules.base import Absence, Loss, NcuRule, count
+from tailwave.profiles.rules.kernel import ELAPSED, L1_BUSY, SMS, Kernel, MissingCounterError
 
 CODE = "bank-conflict"
 TITLE = "Shared-memory accesses conflict in their banks"
 QUESTION = "do shared-memory accesses conflict in their banks?"
 _CONFLICTS = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 _WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared"
-METRICS = (f"{_CONFLICTS}.sum", f"{_WAVEFRONTS}.sum", ELAPSED[0], SMS)
-THEIRS = (("UncoalescedSharedAccess", ""), ("SharedMemoryConflicts", ""))
-TRUSTED = (("UncoalescedSharedAccess", "uncoalesced shared accesses"),)
+METRICS: tuple[str, ...] = (f"{_CONFLICTS}.sum", f"{_WAVEFRONTS}.sum", ELAPSED[0], SMS)
+NEEDED: tuple[str, ...] = ()
+THEIRS: tuple[NcuRule, ...] = (
+    NcuRule("UncoalescedSharedAccess", believed="uncoalesced shared accesses"),
+    NcuRule("SharedMemoryConflicts"),
+)
 DIFFERS = "tailwave counts cycles of the SMs' data stage, ncu wavefronts"
 # Compute capability -> cycles of the data stage for a wavefront; 1 on all others. Published figures
 # of a T4 show a reduction with 5,505,024 wavefronts in excess on each SM, and one without. Busy
@@ -46,11 +51,12 @@ _CYCLES = {(7, 5): 2}
 _OPERATIONS = ("_op_ld", "_op_st", "_op_atom")
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | Absence:
     """Count the wavefronts that conflicts cost, in cycles of each SM."""
     wavefronts, excess = _wavefronts(kernel)
-    if excess <= 0 or wavefronts <= 0:
-        return None
+    if excess <= 0:
+        seen = count(wavefronts, "wavefront") if wavefronts else "no access at all"
+        return Absence(f"shared-memory bank conflicts (none: {seen})")
     lost = excess * _CYCLES.get(kernel.capability, 1) / kernel.sms
     share = min(lost / kernel.elapsed, 1.0)
     ways = wavefronts / max(wavefronts - excess, 1.0)
@@ -64,27 +70,17 @@ def find(kernel: Kernel) -> Cause | None:
         Evidence("of them more than needed", excess, "wavefronts"),
         Evidence("lost on each SM", lost, "cycles"),
     )
-    return Cause(share, claim, evidence, cures(kernel))
+    return Loss(share, claim, evidence)
 
 
-def cures(kernel: Kernel) -> tuple[str, ...]:
-    """Return what cures it in any kernel."""
-    del kernel
+def cures(_: Kernel) -> tuple[str, ...]:
+    """Another address for each lane of a row, by padding or by XOR."""
     return ("pad-shared", "swizzle")
 
 
 def most(kernel: Kernel) -> float:
     """No more than the L1 was busy."""
     return kernel.fraction(L1_BUSY) * kernel.working
-
-
-def absent(kernel: Kernel) -> str:
-    """Say so where there are no conflicts at all."""
-    wavefronts, excess = _wavefronts(kernel)
-    if excess > 0:
-        return ""
-    seen = count(wavefronts, "wavefront") if wavefronts else "no access at all"
-    return f"shared-memory bank conflicts (none: {seen})"
 
 
 def _wavefronts(kernel: Kernel) -> tuple[float, float]:

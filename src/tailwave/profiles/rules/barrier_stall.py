@@ -1,9 +1,9 @@
-"""Warps wait at a barrier for slower warps of their CTA.
+"""Do warps wait at barriers?
 
 What it means:
-    At __syncthreads every warp of a CTA waits for the last one. Where warps have unequal work, or
-    one of them does a serial part, the others' time is lost, and with it what their schedulers
-    could have issued.
+    Warps wait for slower ones of their CTA. At __syncthreads every warp of a CTA waits for the last
+    one. Where warps have unequal work, or one of them does a serial part, the others' time is lost,
+    and with it what their schedulers could have issued.
 
 How it is found:
     Schedulers' cycles without an issue (1 - smsp__issue_active), times the part of the warps'
@@ -23,25 +23,25 @@ What fools it:
 from __future__ import annotations
 
 from tailwave.figures import percent
-from tailwave.profiles.rules.cause import Cause, ratio
-from tailwave.profiles.rules.view import MEMORY_BUSY, SM_BUSY, STALLED, STALLS, WORKING, Kernel
+from tailwave.profiles.rules.base import Loss, NcuRule, ratio
+from tailwave.profiles.rules.kernel import MEMORY_BUSY, SM_BUSY, STALLED, STALLS, WORKING, Kernel
 
 CODE = "barrier-stall"
 TITLE = "Warps wait for each other at barriers"
 QUESTION = "do warps wait at barriers?"
-METRICS = (
+METRICS: tuple[str, ...] = (
     STALLS.format("barrier"),
     *STALLED,
     SM_BUSY,
     MEMORY_BUSY,
     *WORKING,
 )
-NEEDED = (MEMORY_BUSY,)
-THEIRS = (("CPIStall", "Barrier"),)
+NEEDED: tuple[str, ...] = (MEMORY_BUSY,)
+THEIRS: tuple[NcuRule, ...] = (NcuRule("CPIStall", "Barrier"),)
 DIFFERS = "tailwave divides idle cycles among all stalls, ncu gives them all to the larger one"
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | None:
     """Take the idle cycles that barriers account for."""
     stalled = kernel.stall("barrier")
     if stalled <= 0:
@@ -56,9 +56,14 @@ def find(kernel: Kernel) -> Cause | None:
         ratio("of a warp's latency at barriers", stalled),
         ratio("of scheduler cycles with an issue", kernel.issuing),
     )
-    return Cause(share, claim, evidence, ("balance-warps", "smaller-ctas"))
+    return Loss(share, claim, evidence)
 
 
 def most(kernel: Kernel) -> float:
     """No more than schedulers idled for reasons that are not known to be others."""
     return kernel.waited_at_most("barrier")
+
+
+def cures(_: Kernel) -> tuple[str, ...]:
+    """Equal work for warps, or others to run meanwhile."""
+    return ("balance-warps", "smaller-ctas")

@@ -8,7 +8,7 @@ from functools import partial
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
-from tailwave.profiles.rules.view import (
+from tailwave.profiles.rules.kernel import (
     ATOMICS_MOST,
     DRAM_BUSY,
     ISSUED_PERCENT,

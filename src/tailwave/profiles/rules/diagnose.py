@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from types import ModuleType
+from contextlib import suppress
 from typing import NamedTuple
 
 from tailwave.model import (
@@ -17,11 +17,11 @@ from tailwave.model import (
     Unanswered,
 )
 from tailwave.profiles.rules import KERNEL_RULES
+from tailwave.profiles.rules.base import WORTH_SAYING, Absence, KernelRule, Loss
 from tailwave.profiles.rules.bounds import bound, figures, stalls
-from tailwave.profiles.rules.cause import WORTH_SAYING, Cause
+from tailwave.profiles.rules.kernel import Kernel, MissingCounterError
 from tailwave.profiles.rules.notes import notes_on
-from tailwave.profiles.rules.theirs import against, beside, bound_of, instead
-from tailwave.profiles.rules.view import Kernel, MissingCounterError
+from tailwave.profiles.rules.theirs import against, beside, instead
 from tailwave.recordings import severity
 
 _DURATION = ("gpu__time_duration.sum", "gpu__time_duration.max", "gpu__time_duration.avg")
@@ -31,7 +31,7 @@ _NS_PER_US = 1e3
 def diagnose_profiles(files: Sequence[KernelProfiles], path: str) -> Diagnosis:
     """Diagnose the kernels of some files; ``path`` is the input as the user named it.
 
-    A launch that is in two of the files counts twice: ``readers.once`` leaves it in one.
+    A launch that is in two of the files counts twice: ``once`` leaves it in one.
     """
     profiles = [profile for file in files for profile in file.profiles]
     kernels = diagnose_kernels(profiles)
@@ -71,17 +71,13 @@ def diagnose_launches(launches: list[KernelProfile]) -> KernelDiagnosis:
     """Diagnose a kernel by that of its launches which took the median time."""
     ordered = sorted(launches, key=lambda profile: profile.value(*_DURATION) or 0.0)
     profile = ordered[(len(ordered) - 1) // 2]
-    findings: list[KernelFinding] = []
-    unanswered: list[Unanswered] = []
-    disputed: list[str] = []
-    for rule in KERNEL_RULES:
-        answer = _ask(rule, profile)
-        if answer.missing:
-            unanswered.append(Unanswered(rule.CODE, rule.QUESTION, answer.missing))
-        if answer.cause is not None and answer.share >= WORTH_SAYING:
-            findings.append(_finding(rule, answer, answer.cause))
-        elif answer.cause is not None or not answer.missing:
-            disputed += against(rule, answer.kernel, answer.share)
+    answers = [(rule, _ask(rule, profile)) for rule in KERNEL_RULES]
+    findings = [
+        _finding(rule, answer, answer.loss)
+        for rule, answer in answers
+        if answer.loss is not None and answer.share >= WORTH_SAYING
+    ]
+    found = {finding.code for finding in findings}
     duration = profile.value(*_DURATION)
     return KernelDiagnosis(
         name=profile.name,
@@ -95,65 +91,74 @@ def diagnose_launches(launches: list[KernelProfile]) -> KernelDiagnosis:
         findings=tuple(sorted(findings, key=lambda finding: -finding.share)),
         figures=figures(Kernel(profile)),
         stalls=stalls(Kernel(profile)),
-        unanswered=tuple(unanswered),
-        absent=tuple(_absent(profile)),
-        disputed=tuple(disputed),
+        unanswered=tuple(
+            Unanswered(rule.CODE, rule.QUESTION, answer.missing)
+            for rule, answer in answers
+            if answer.missing
+        ),
+        absent=tuple(answer.absent for _, answer in answers if answer.absent),
+        disputed=tuple(
+            sentence
+            for rule, answer in answers
+            if rule.CODE not in found and (answer.loss is not None or not answer.missing)
+            for sentence in against(rule, answer.kernel, answer.share)
+        ),
     )
 
 
 class _Answer(NamedTuple):
-    """A rule's answer: of ``missing`` counters it needs one, and ``cause`` is ncu's word then."""
+    """A rule's answer; with ``missing`` counters, of which it needs one, ``loss`` is ncu's."""
 
     kernel: Kernel
-    cause: Cause | None
-    share: float
+    loss: Loss | None = None
+    share: float = 0.0
+    absent: str = ""
     missing: tuple[str, ...] = ()
+    cures: tuple[str, ...] = ()
 
 
-def _ask(rule: ModuleType, profile: KernelProfile) -> _Answer:
+def _ask(rule: KernelRule, profile: KernelProfile) -> _Answer:
     kernel = Kernel(profile)
     try:
-        cause: Cause | None = rule.find(kernel)
+        found = rule.find(kernel)
     except MissingCounterError as error:
         return _ask_around(rule, Kernel(profile), error.names)
-    return _Answer(kernel, cause, min(cause.share, 1.0) if cause else 0.0)
+    if isinstance(found, Absence):
+        return _Answer(kernel, absent=found.what)
+    if found is None:
+        return _Answer(kernel)
+    return _Answer(kernel, found, min(found.share, 1.0), cures=rule.cures(kernel))
 
 
-def _ask_around(rule: ModuleType, kernel: Kernel, missing: tuple[str, ...]) -> _Answer:
-    """Answer without the counters: that it can't cost much, or else by ncu's word."""
-    most = bound_of(rule, kernel)
+def _ask_around(rule: KernelRule, kernel: Kernel, missing: tuple[str, ...]) -> _Answer:
+    """Answer without the counters: that it can't cost much, or else by ncu's estimate."""
+    most = 1.0
+    with suppress(MissingCounterError):
+        most = min(max(rule.most(kernel), 0.0), 1.0)
     if severity(most) is Severity.INFO:
-        return _Answer(kernel, None, most)
-    cause = instead(rule, kernel, most)
-    return _Answer(kernel, cause, cause.share if cause else 0.0, missing)
+        return _Answer(kernel, share=most)
+    loss = instead(rule, kernel, most)
+    if loss is None:
+        return _Answer(kernel, missing=missing)
+    cures: tuple[str, ...] = ()
+    with suppress(MissingCounterError):
+        cures = rule.cures(kernel)
+    return _Answer(kernel, loss, loss.share, missing=missing, cures=cures)
 
 
-def _finding(rule: ModuleType, answer: _Answer, cause: Cause) -> KernelFinding:
+def _finding(rule: KernelRule, answer: _Answer, loss: Loss) -> KernelFinding:
     return KernelFinding(
         code=rule.CODE,
         severity=severity(answer.share),
         title=rule.TITLE,
-        claim=cause.claim,
+        claim=loss.claim,
         share=answer.share,
-        evidence=cause.evidence,
+        evidence=loss.evidence,
         metrics=tuple(answer.kernel.used),
-        cures=cause.cures,
+        cures=answer.cures,
         theirs=() if answer.missing else beside(rule, answer.kernel, answer.share),
         by="ncu" if answer.missing else "tailwave",
     )
-
-
-def _absent(profile: KernelProfile) -> Iterable[str]:
-    """Yield the mechanisms that a kernel does not use, as far as its counters tell."""
-    for rule in KERNEL_RULES:
-        if not hasattr(rule, "absent"):
-            continue
-        try:
-            text: str = rule.absent(Kernel(profile))
-        except MissingCounterError:
-            continue
-        if text:
-            yield text
 
 
 def _shape(profile: KernelProfile) -> tuple[object, ...]:

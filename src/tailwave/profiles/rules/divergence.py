@@ -1,9 +1,10 @@
-"""Lanes of a warp take different ways, so that each way runs with part of the lanes.
+"""Do warps run with all of their lanes (published: CTAs of 16 threads use 38% of the SMs)?
 
 What it means:
-    A warp issues one instruction for its 32 lanes. Where lanes branch apart, each branch is run in
-    turn with the others masked; where a CTA's size is no multiple of 32, its last warp never has
-    all lanes.
+    Lanes of a warp take different ways, so that each way runs with part of the lanes. A warp issues
+    one instruction for its 32 lanes. Where lanes branch apart, each branch is run in turn with the
+    others masked; where a CTA's size is no multiple of 32, its last warp never has all lanes; one
+    of 16 threads leaves half of its only warp idle, on whichever SM it runs.
 
 How it is found:
     Active lanes per instruction (smsp__thread_inst_executed_per_inst_executed) of 32. The idle part
@@ -17,16 +18,16 @@ What cures it:
     compiler turns into selects.
 
 What fools it:
-    Lanes that have nothing to do are no loss where the kernel waits for memory anyhow. Lanes
-    masked by a predicate are not counted: such code has no other way to run.
+    Lanes that have nothing to do are no loss where the kernel waits for memory anyhow. Lanes masked
+    by a predicate are not counted: such code has no other way to run.
 """
 
 from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
-from tailwave.profiles.rules.cause import Cause, ratio
-from tailwave.profiles.rules.view import (
+from tailwave.profiles.rules.base import Loss, NcuRule, ratio
+from tailwave.profiles.rules.kernel import (
     LANES,
     LATENCY,
     STALLS,
@@ -48,19 +49,19 @@ _RUNNING = (
     "math_pipe_throttle",
     "dispatch_stall",
 )
-METRICS = (
+METRICS: tuple[str, ...] = (
     _ACTIVE,
     _PREDICATED,
     *(STALLS.format(reason) for reason in _RUNNING),
     LATENCY,
     *WORKING,
 )
-THEIRS = (("ThreadDivergence", ""),)
-TRUSTED = (("ThreadDivergence", "diverging threads"),)
+NEEDED: tuple[str, ...] = ()
+THEIRS: tuple[NcuRule, ...] = (NcuRule("ThreadDivergence", believed="diverging threads"),)
 DIFFERS = "tailwave counts the time in which warps ran, ncu issue slots, masked lanes included"
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | None:
     """Take the time in which warps ran with idle lanes."""
     lanes = _lanes(kernel)
     idle = 1.0 - lanes / LANES
@@ -79,7 +80,7 @@ def find(kernel: Kernel) -> Cause | None:
     ]
     if (threads := _uneven(kernel)) is not None:
         evidence.append(Evidence("in a CTA, no multiple of 32", threads, "threads"))
-    return Cause(idle * running, claim, tuple(evidence), cures(kernel))
+    return Loss(idle * running, claim, tuple(evidence))
 
 
 def cures(kernel: Kernel) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
-"""Traffic between the two halves of the L2 is what the kernel waits for.
+"""Is the fabric between the L2's partitions the bound (published: 120 ns for each crossing)?
 
 What it means:
-    The L2 of some chips (GA100, GH100, GB100) has two partitions with a fabric between them. A
-    line that is owned by the far one crosses the fabric. Addresses are spread over both, so about
-    half of all traffic crosses in any kernel; that is no fault, until the fabric is the bound.
+    Traffic between the two halves of the L2 is what the kernel waits for. The L2 of some chips
+    (GA100, GH100, GB100) has two partitions with a fabric between them. A line that is owned by the
+    far one crosses the fabric. Addresses are spread over both, so about half of all traffic crosses
+    in any kernel; that is no fault, until the fabric is the bound.
 
 How it is found:
     Sectors that arrive over the fabric (lts__t_sectors_srcunit_ltcfabric) in percent of its peak,
@@ -24,8 +25,8 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
-from tailwave.profiles.rules.cause import Cause, ratio
-from tailwave.profiles.rules.view import DRAM_BUSY, L1_BUSY, L2_BUSY, SM_BUSY, Kernel
+from tailwave.profiles.rules.base import Absence, Loss, NcuRule, ratio
+from tailwave.profiles.rules.kernel import DRAM_BUSY, L1_BUSY, L2_BUSY, SM_BUSY, Kernel
 
 CODE = "fabric-crossing"
 TITLE = "The fabric between the L2's halves is the bound"
@@ -36,7 +37,7 @@ _ALL = "lts__t_sectors.sum"
 _PEAK = ".avg.pct_of_peak_sustained_elapsed"
 # The L2's own stages; its throughput as a whole has the fabric in it.
 _STAGES = ("lts__t_sectors", "lts__t_tag_requests", "lts__d_sectors", "lts__xbar2lts_cycles_active")
-METRICS = (
+METRICS: tuple[str, ...] = (
     _SECTORS,
     _BUSY,
     _ALL,
@@ -46,8 +47,8 @@ METRICS = (
     SM_BUSY,
     "lts__ltcfabric2lts_cycles_stalled.sum",
 )
-NEEDED = (_SECTORS, _BUSY)
-THEIRS = ()
+NEEDED: tuple[str, ...] = (_SECTORS, _BUSY)
+THEIRS: tuple[NcuRule, ...] = ()
 DIFFERS = ""
 # Compute capabilities whose chips have no fabric counters in the lists of libnvperf_host 12.9 and
 # 13.5: all of 7.x and 12.x, and GA10x, AD10x and the SoCs besides.
@@ -56,11 +57,13 @@ _ONE_PARTITION = frozenset({(8, 6), (8, 7), (8, 9), (10, 1), (11, 0)})
 ABSENT_BELOW = 0.01  # of the fabric's peak: what any launch brings of its own
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | Absence | None:
     """Take what the fabric is busier than every other unit."""
     if _has_none(kernel):
         return None
     crossing, busy = kernel.need(_SECTORS), kernel.fraction(_BUSY)
+    if busy < ABSENT_BELOW:
+        return Absence(f"the L2's fabric ({crossing:,.0f} sectors, {percent(busy)} of its peak)")
     others = max(
         kernel.fraction(*DRAM_BUSY),
         kernel.fraction_or(0.0, L1_BUSY),
@@ -82,7 +85,7 @@ def find(kernel: Kernel) -> Cause | None:
     everything = kernel.get(_ALL)
     if everything:
         evidence.append(ratio("of the L2's sectors crossed it", crossing / everything))
-    return Cause(share, claim, tuple(evidence), ("locality-domains", "reuse-in-sm"))
+    return Loss(share, claim, tuple(evidence))
 
 
 def most(kernel: Kernel) -> float:
@@ -90,12 +93,9 @@ def most(kernel: Kernel) -> float:
     return kernel.fraction(L2_BUSY)
 
 
-def absent(kernel: Kernel) -> str:
-    """Say so where the fabric hardly moved anything."""
-    crossing, busy = kernel.need(_SECTORS), kernel.fraction(_BUSY)
-    if busy >= ABSENT_BELOW:
-        return ""
-    return f"the L2's fabric ({crossing:,.0f} sectors, {percent(busy)} of its peak)"
+def cures(_: Kernel) -> tuple[str, ...]:
+    """Data near to its SM, or in it."""
+    return ("locality-domains", "reuse-in-sm")
 
 
 def _has_none(kernel: Kernel) -> bool:

@@ -1,13 +1,13 @@
-"""Too few warps are on an SM to hide the latency of their instructions.
+"""Are there enough warps to hide latency, and what limits them?
 
 What it means:
-    A scheduler hides latency by switching between warps. How many warps an SM holds is limited by
-    the registers and shared memory that a CTA takes, by the CTA's size, and by how many CTAs the
-    grid has at all.
+    Too few warps are on an SM to hide the latency of their instructions. A scheduler hides latency
+    by switching between warps. How many warps an SM holds is limited by the registers and shared
+    memory that a CTA takes, by the CTA's size, and by how many CTAs the grid has at all.
 
 How it is found:
-    Warps that fit an SM, of those that it could hold (smsp__warps_active.avg.peak_sustained); for
-    a grid of less than a wave, what its CTAs bring. The share to win is the smallest of three:
+    Warps that fit an SM, of those that it could hold (smsp__warps_active.avg.peak_sustained); for a
+    grid of less than a wave, what its CTAs bring. The share to win is the smallest of three:
     schedulers' idle cycles for waits that other warps would hide (fixed latency, scoreboards,
     branches); the missing part of the warps; what is left until the busiest unit runs at 80% of its
     peak. Full queues, barriers and instruction fetch are not counted, for more warps do not help.
@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
-from tailwave.profiles.rules.cause import Cause, least, ratio
-from tailwave.profiles.rules.view import (
+from tailwave.profiles.rules.base import Loss, NcuRule, least, ratio
+from tailwave.profiles.rules.kernel import (
     GRID,
     LANES,
     LIMITS,
@@ -60,7 +60,7 @@ _LIMITS = {
     "barriers": ("barriers", "fewer-barriers"),
     "grid": ("the grid, which has too few CTAs", "more-ctas"),
 }
-METRICS = (
+METRICS: tuple[str, ...] = (
     _HELD,
     _ACHIEVED,
     *LIMITS,
@@ -72,13 +72,15 @@ METRICS = (
     MEMORY_BUSY,
     *WORKING,
 )
-NEEDED = (MEMORY_BUSY,)
-THEIRS = (("TheoreticalOccupancy", ""), ("AchievedOccupancy", ""))
-TRUSTED = (("TheoreticalOccupancy", "too few warps on an SM"),)
+NEEDED: tuple[str, ...] = (MEMORY_BUSY,)
+THEIRS: tuple[NcuRule, ...] = (
+    NcuRule("TheoreticalOccupancy", believed="too few warps on an SM"),
+    NcuRule("AchievedOccupancy"),
+)
 DIFFERS = "ncu counts all idle cycles, tailwave those that more warps would fill"
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | None:
     """Take the idle cycles that more warps would hide, if warps are missing."""
     limit, occupancy = _occupancy(kernel)
     if occupancy >= 1:
@@ -99,7 +101,7 @@ def find(kernel: Kernel) -> Cause | None:
     achieved = kernel.get(_ACHIEVED)
     if achieved is not None:
         evidence.append(ratio("of an SM's warps on average", achieved / 100))
-    return Cause(share, claim, tuple(evidence), cures(kernel))
+    return Loss(share, claim, tuple(evidence))
 
 
 def cures(kernel: Kernel) -> tuple[str, ...]:

@@ -1,9 +1,10 @@
-"""Warps wait for loads, and there is not enough other work to hide the wait.
+"""Does the kernel wait for the latency of memory (published: an L2 hit rate of 63%)?
 
 What it means:
-    A load that misses the L1 takes 200 to 1000 cycles. A GPU hides that by issuing other warps, or
-    other loads of the same warp. Chains of dependent loads (linked lists, trees, indices that are
-    loaded first) leave nothing to issue.
+    Warps wait for loads, and too little other work hides the wait. A load that misses the L1 takes
+    200 to 1000 cycles. A GPU hides that by issuing other warps, or other loads of the same warp.
+    Chains of dependent loads (linked lists, trees, indices that are loaded first) leave nothing to
+    issue.
 
 How it is found:
     Schedulers' cycles without an issue (1 - smsp__issue_active), times the part of the warps'
@@ -20,16 +21,15 @@ What cures it:
 What fools it:
     Atomics and polling a flag wait with the same stall. Where atomics were not counted and warps
     wait even longer for the queue of global memory, nothing is said: enough is in flight then, and
-    contended atomics look like that. A cure by more loads in flight raises the
-    traffic; where scattered sectors already fill the L2, they must become fewer first.
+    contended atomics look like that. A cure by more loads in flight raises the traffic; where
+    scattered sectors already fill the L2, they must become fewer first.
 """
 
 from __future__ import annotations
 
 from tailwave.figures import percent
-from tailwave.profiles.rules.cause import Cause, ratio
-from tailwave.profiles.rules.sectors import used_part
-from tailwave.profiles.rules.view import (
+from tailwave.profiles.rules.base import Loss, NcuRule, ratio
+from tailwave.profiles.rules.kernel import (
     ATOMICS_MOST,
     ATTAINABLE,
     DRAM_BUSY,
@@ -41,11 +41,12 @@ from tailwave.profiles.rules.view import (
     Kernel,
     MissingCounterError,
 )
+from tailwave.profiles.rules.sectors import used_part
 
 CODE = "memory-latency"
 TITLE = "Warps wait for memory, and too little hides it"
 QUESTION = "does the kernel wait for the latency of memory?"
-METRICS = (
+METRICS: tuple[str, ...] = (
     STALLS.format("long_scoreboard"),
     *STALLED,
     SM_BUSY,
@@ -54,15 +55,15 @@ METRICS = (
     ATOMICS_MOST,
     *WORKING,
 )
-NEEDED = (L2_BUSY, DRAM_BUSY[0])
-THEIRS = (("CPIStall", "Long Scoreboard"),)
+NEEDED: tuple[str, ...] = (L2_BUSY, DRAM_BUSY[0])
+THEIRS: tuple[NcuRule, ...] = (NcuRule("CPIStall", "Long Scoreboard"),)
 DIFFERS = (
     "ncu counts until the busiest unit is full; tailwave leaves scattered sectors out of that, and "
     "takes a slice of the L2 that is full of atomics for full"
 )
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | None:
     """Take the idle cycles that waiting for memory accounts for."""
     stalled = kernel.stall("long_scoreboard")
     if stalled <= 0:
@@ -90,9 +91,14 @@ def find(kernel: Kernel) -> Cause | None:
         ratio("of DRAM's peak", dram),
         ratio("of the L2's peak", l2),
     )
-    return Cause(share, claim, evidence, ("more-in-flight", "break-chains", "locality"))
+    return Loss(share, claim, evidence)
 
 
 def most(kernel: Kernel) -> float:
     """No more than schedulers idled for reasons that are not known to be others."""
     return kernel.waited_at_most("long_scoreboard")
+
+
+def cures(_: Kernel) -> tuple[str, ...]:
+    """More loads at once, or nearer data."""
+    return ("more-in-flight", "break-chains", "locality")

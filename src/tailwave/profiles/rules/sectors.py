@@ -5,7 +5,7 @@ A sector is 32 bytes, what the L1 and the L2 move at least.
 
 from __future__ import annotations
 
-from tailwave.profiles.rules.view import Kernel, MissingCounterError
+from tailwave.profiles.rules.kernel import Kernel, MissingCounterError
 
 SECTOR = 32  # bytes
 _TOUCHED = "memory_l2_theoretical_sectors_global"

@@ -1,4 +1,4 @@
-"""A grid of fewer CTAs than the chip has SMs, as counters show it.
+"""Has every SM a CTA?
 
 `tailwave explain small-grid` prints what a recording's rule says. From counters it is the SMs that
 have no CTA, for as long as the others worked.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
-from tailwave.profiles.rules.cause import Cause, count
-from tailwave.profiles.rules.view import (
+from tailwave.profiles.rules.base import Loss, NcuRule, count
+from tailwave.profiles.rules.kernel import (
     ACTIVE_MEAN,
     ACTIVE_MOST,
     ELAPSED,
@@ -22,12 +22,13 @@ from tailwave.profiles.rules.view import (
 CODE = "small-grid"
 TITLE = "A grid too small for the chip leaves SMs idle"
 QUESTION = "has every SM a CTA?"
-METRICS = (GRID, SMS, ACTIVE_MOST, ELAPSED[0])
-THEIRS = (("LaunchConfiguration", "Small Grid"),)
+METRICS: tuple[str, ...] = (GRID, SMS, ACTIVE_MOST, ELAPSED[0])
+NEEDED: tuple[str, ...] = ()
+THEIRS: tuple[NcuRule, ...] = (NcuRule("LaunchConfiguration", "Small Grid"),)
 DIFFERS = "tailwave counts only the time in which the other SMs worked"
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | None:
     """Take the SMs without a CTA, for as long as the busiest SM worked."""
     ctas, sms = kernel.ctas, kernel.sms
     if ctas >= sms:
@@ -44,7 +45,17 @@ def find(kernel: Kernel) -> Cause | None:
         Evidence("to run them", sms, "SMs"),
         Evidence("without a CTA", sms - ctas, "SMs"),
     )
-    return Cause(share, claim, evidence, ("split-work", "merge-small-grids"))
+    return Loss(share, claim, evidence)
+
+
+def most(_: Kernel) -> float:
+    """Nothing else bounds it."""
+    return 1.0
+
+
+def cures(_: Kernel) -> tuple[str, ...]:
+    """More CTAs in a launch."""
+    return ("split-work", "merge-small-grids")
 
 
 def _worked(kernel: Kernel, part: float) -> float:

@@ -1,15 +1,16 @@
-"""CTAs poll a flag in memory until all the others have arrived.
+"""Do CTAs wait for each other by polling?
 
 What it means:
-    A barrier of the whole grid, or a lock, is a word in memory that warps read again and again.
-    While they do, they hold their SM, and the other warps of their CTA wait behind them.
+    CTAs poll a flag in memory until all the others have arrived. A barrier of the whole grid, or a
+    lock, is a word in memory that warps read again and again. While they do, they hold their SM,
+    and the other warps of their CTA wait behind them.
 
 How it is found:
     Five signs, all of which must be there. Every CTA is resident at once (else a grid-wide wait
-    would never end). There is at least one atomic for each CTA (it announces itself) and a load
-    for each. A load brings one sector at most (all lanes read one word) and most pass the L1 (a
-    cached flag would never change). Warps spend most of their time at barriers, waiting for loads,
-    in fences or asleep. The share to win is the schedulers' idle time for these waits.
+    would never end). There is at least one atomic for each CTA (it announces itself) and a load for
+    each. A load brings one sector at most (all lanes read one word) and most pass the L1 (a cached
+    flag would never change). Warps spend most of their time at barriers, waiting for loads, in
+    fences or asleep. The share to win is the schedulers' idle time for these waits.
 
 What cures it:
     split-kernel: two kernels, or two nodes of a graph, order themselves without polling.
@@ -25,8 +26,8 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
-from tailwave.profiles.rules.cause import Cause, ratio
-from tailwave.profiles.rules.view import (
+from tailwave.profiles.rules.base import Loss, NcuRule, ratio
+from tailwave.profiles.rules.kernel import (
     GRID,
     LIMITS,
     SMS,
@@ -45,7 +46,7 @@ _MOST_OF = 0.5
 _REQUESTS = "l1tex__t_requests_pipe_lsu_mem_global_op_{}.sum"
 _READ = "lts__t_sectors_srcunit_tex_op_read.sum"
 _L1_HITS = "l1tex__t_sector_hit_rate.pct"
-METRICS = (
+METRICS: tuple[str, ...] = (
     *(_REQUESTS.format(operation) for operation in ("ld", "red", "atom")),
     _READ,
     _L1_HITS,
@@ -56,12 +57,12 @@ METRICS = (
     *STALLED,
     *WORKING,
 )
-NEEDED = (_READ,)
-THEIRS = ()
+NEEDED: tuple[str, ...] = (_READ,)
+THEIRS: tuple[NcuRule, ...] = ()
 DIFFERS = ""
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | None:
     """Take the time that warps waited, where all signs of polling are there."""
     loads, atomics, waiting = _loads(kernel), _atomics(kernel), kernel.stall(*_WAITS)
     if not _polls(kernel, loads, atomics) or waiting < _MOST_OF:
@@ -78,7 +79,7 @@ def find(kernel: Kernel) -> Cause | None:
         Evidence("L2 sectors per load", kernel.need(_READ) / loads, "sectors"),
         ratio("of L1 lookups that hit", kernel.fraction(_L1_HITS)),
     )
-    return Cause(share, claim, evidence, ("split-kernel", "fewer-pollers"))
+    return Loss(share, claim, evidence)
 
 
 def most(kernel: Kernel) -> float:
@@ -86,6 +87,11 @@ def most(kernel: Kernel) -> float:
     if kernel.ctas > kernel.resident * kernel.sms:
         return 0.0
     return kernel.waited_at_most(*_WAITS)
+
+
+def cures(_: Kernel) -> tuple[str, ...]:
+    """Another way to order phases, or less polling."""
+    return ("split-kernel", "fewer-pollers")
 
 
 def _polls(kernel: Kernel, loads: float, atomics: float) -> bool:

@@ -1,8 +1,9 @@
-"""Lanes of a warp read scattered words, so that more is moved than is used.
+"""Are accesses to global memory coalesced?
 
 What it means:
-    Memory is moved in sectors of 32 bytes. A warp whose lanes read neighbouring 4-byte words needs
-    4 sectors; lanes far apart need one each, 32, and 28 of every 32 bytes moved go unused.
+    Lanes of a warp read scattered words, so that more is moved than is used. Memory is moved in
+    sectors of 32 bytes. A warp whose lanes read neighbouring 4-byte words needs 4 sectors; lanes
+    far apart need one each, 32, and 28 of every 32 bytes moved go unused.
 
 How it is found:
     Sectors that global accesses touch against the fewest for the same bytes
@@ -13,8 +14,8 @@ How it is found:
 
 What cures it:
     coalesce: neighbouring lanes on neighbouring words (swap loops, transpose through shared
-    memory). structure-of-arrays: fields apart instead of records. vector-loads: one 16-byte load
-    of a lane instead of four that are strided.
+    memory). structure-of-arrays: fields apart instead of records. vector-loads: one 16-byte load of
+    a lane instead of four that are strided.
 
 What fools it:
     Indirect accesses (gather, hash tables) cannot be coalesced by another order, only by another
@@ -26,9 +27,9 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
-from tailwave.profiles.rules.cause import Cause, least, ratio
+from tailwave.profiles.rules.base import Loss, NcuRule, least, ratio
+from tailwave.profiles.rules.kernel import DRAM_BUSY, L1_BUSY, L2_BUSY, Kernel, MissingCounterError
 from tailwave.profiles.rules.sectors import RECORD, SECTOR, sectors
-from tailwave.profiles.rules.view import DRAM_BUSY, L1_BUSY, L2_BUSY, Kernel, MissingCounterError
 
 CODE = "uncoalesced"
 TITLE = "Scattered accesses move more than they use"
@@ -39,16 +40,16 @@ _DRAM_RATE, _DURATION = "dram__bytes.sum.per_second", "gpu__time_duration.sum"
 _NS = 1e9  # in a second
 _LSU = "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed"
 _SHARED = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum.pct_of_peak_sustained_elapsed"
-METRICS = (*RECORD, L2_BUSY, _LSU, _SHARED, DRAM_BUSY[0], _MISSES)
-NEEDED = (L2_BUSY, DRAM_BUSY[0])
-THEIRS = (("UncoalescedGlobalAccess", ""),)
+METRICS: tuple[str, ...] = (*RECORD, L2_BUSY, _LSU, _SHARED, DRAM_BUSY[0], _MISSES)
+NEEDED: tuple[str, ...] = (L2_BUSY, DRAM_BUSY[0])
+THEIRS: tuple[NcuRule, ...] = (NcuRule("UncoalescedGlobalAccess"),)
 DIFFERS = (
     "ncu counts all excess sectors, tailwave those that another order would save, for as long as "
     "the caches were busy"
 )
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | None:
     """Take the time in which the caches moved sectors that better accesses would not need."""
     touched, fewest = sectors(kernel)
     if touched <= 0 or fewest >= touched:
@@ -67,7 +68,7 @@ def find(kernel: Kernel) -> Cause | None:
         Evidence("of them not in the L2, to be fetched anyhow", missed, "sectors"),
         ratio("busiest of the L2 and the L1's data stage", busy),
     )
-    return Cause(share, claim, evidence, ("coalesce", "structure-of-arrays"))
+    return Loss(share, claim, evidence)
 
 
 def most(kernel: Kernel) -> float:
@@ -77,6 +78,11 @@ def most(kernel: Kernel) -> float:
         lambda: max(kernel.fraction(L2_BUSY), kernel.fraction(L1_BUSY)),
         lambda: kernel.room(kernel.fraction(*DRAM_BUSY)),
     )
+
+
+def cures(_: Kernel) -> tuple[str, ...]:
+    """Neighbouring lanes on neighbouring words."""
+    return ("coalesce", "structure-of-arrays")
 
 
 def _needed(kernel: Kernel) -> float:

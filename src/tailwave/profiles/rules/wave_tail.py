@@ -1,4 +1,4 @@
-"""The last wave of CTAs leaves most SMs idle, as counters show it.
+"""Does the last wave of CTAs leave SMs idle?
 
 `tailwave explain wave-tail` prints what a recording's rule says. From counters it is found by the
 CTAs that do not divide by the SMs, and never counts more than SMs were seen to idle.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
-from tailwave.profiles.rules.cause import Cause, least, ratio
-from tailwave.profiles.rules.view import ACTIVE_MEAN, ACTIVE_MOST, ELAPSED, GRID, SMS, Kernel
+from tailwave.profiles.rules.base import Loss, NcuRule, least, ratio
+from tailwave.profiles.rules.kernel import ACTIVE_MEAN, ACTIVE_MOST, ELAPSED, GRID, SMS, Kernel
 
 CODE = "wave-tail"
 TITLE = "The last wave of CTAs leaves most SMs idle"
 QUESTION = "does the last wave of CTAs leave SMs idle?"
-METRICS = (
+METRICS: tuple[str, ...] = (
     GRID,
     SMS,
     "launch__waves_per_multiprocessor",
@@ -22,14 +22,15 @@ METRICS = (
     ACTIVE_MOST,
     ELAPSED[0],
 )
-THEIRS = (("LaunchConfiguration", "Tail"),)
+NEEDED: tuple[str, ...] = ()
+THEIRS: tuple[NcuRule, ...] = (NcuRule("LaunchConfiguration", "Tail"),)
 DIFFERS = (
     "ncu's tail rule counts the last wave as a whole one, however full it is; tailwave counts the "
     "time for which SMs idled"
 )
 
 
-def find(kernel: Kernel) -> Cause | None:
+def find(kernel: Kernel) -> Loss | None:
     """Take the time that SMs idled, as far as the grid's size explains it."""
     ctas, sms = kernel.ctas, kernel.sms
     if ctas <= sms:
@@ -53,9 +54,14 @@ def find(kernel: Kernel) -> Cause | None:
     waves = kernel.get("launch__waves_per_multiprocessor")
     if waves is not None:
         evidence.append(Evidence("of all SMs", waves, "waves"))
-    return Cause(share, claim, tuple(evidence), ("whole-waves", "persistent-kernel"))
+    return Loss(share, claim, tuple(evidence))
 
 
 def most(kernel: Kernel) -> float:
     """No more than the grid's size explains, nor than the average SM stood idle."""
     return least(lambda: kernel.rounding, lambda: 1.0 - kernel.working)
+
+
+def cures(_: Kernel) -> tuple[str, ...]:
+    """A grid that fills its last wave, or one that has none."""
+    return ("whole-waves", "persistent-kernel")

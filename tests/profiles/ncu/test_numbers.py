@@ -1,4 +1,4 @@
-"""Numbers in the languages of the machines that ncu runs on."""
+"""Numbers in the languages of the machines that ncu runs on, and units of all its versions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tailwave.profiles.ncu.written import decimal_mark, number, taken_apart
+from tailwave.profiles.ncu.numbers import base_unit, decimal_mark, number, readings
 
 # How a language groups digits and begins decimals.
 LANGUAGES = {
@@ -29,9 +29,9 @@ def written(value: Decimal, group: str, mark: str) -> str:
 
 def read(text: str, decimal: str) -> Decimal | None:
     """Read a number in a file of a language."""
-    parts = taken_apart(text)
-    assert parts is not None
-    return number(parts, decimal)
+    found = readings(text)
+    assert found
+    return number(found, decimal)
 
 
 @pytest.mark.parametrize(("group", "mark"), LANGUAGES.values(), ids=LANGUAGES)
@@ -100,7 +100,7 @@ def test_one_number(text: str, decimal: str, expected: Decimal | None) -> None:
 )
 def test_what_is_no_number(text: str) -> None:
     """Words, lists and versions are not taken for numbers."""
-    assert taken_apart(text) is None
+    assert readings(text) == {}
 
 
 @pytest.mark.parametrize(
@@ -122,5 +122,44 @@ def test_the_mark_of_a_file(texts: list[str], expected: str) -> None:
 @given(st.text(alphabet="0123456789.,eE+- '\u00a0", max_size=20))
 def test_any_text_is_a_number_or_not(text: str) -> None:
     """Nothing made of the letters of numbers breaks the reading."""
-    parts = taken_apart(text)
-    assert parts is None or isinstance(number(parts, "."), Decimal)
+    found = readings(text)
+    assert not found or isinstance(number(found, "."), Decimal)
+
+
+@pytest.mark.parametrize(
+    ("unit", "expected"),
+    [
+        ("nsecond", ("ns", 1)),
+        ("usecond", ("ns", 10**3)),
+        ("msecond", ("ns", 10**6)),
+        ("second", ("ns", 10**9)),
+        ("ns", ("ns", 1)),
+        ("us", ("ns", 10**3)),
+        ("ms", ("ns", 10**6)),
+        ("s", ("ns", 10**9)),
+        ("Kbyte", ("byte", 10**3)),
+        ("Tbyte", ("byte", 10**12)),
+        ("Gbyte/second", ("byte/s", 10**9)),
+        ("Gbyte/s", ("byte/s", 10**9)),
+        ("byte/nsecond", ("byte/s", 10**9)),
+        ("Kbyte/block", ("byte/block", 10**3)),
+        ("cycle/second", ("hz", 1)),
+        ("cycle/nsecond", ("hz", 10**9)),
+        ("cycle/usecond", ("hz", 10**6)),
+        ("Ghz", ("hz", 10**9)),
+        ("hz", ("hz", 1)),
+        ("sector/s", ("sector/s", 1)),
+        ("Msector", ("sector", 10**6)),
+        ("sectors", ("sectors", 1)),
+        ("branches", ("branches", 1)),
+        ("inst/cycle", ("inst/cycle", 1)),
+        ("register/thread", ("register/thread", 1)),
+        ("%", ("%", 1)),
+        ("SM", ("SM", 1)),
+        ("", ("", 1)),
+        ("furlong", ("furlong", 1)),
+    ],
+)
+def test_a_unit_and_its_base(unit: str, expected: tuple[str, int]) -> None:
+    """Times come to ns, rates to a second; what is not known stays."""
+    assert base_unit(unit) == expected

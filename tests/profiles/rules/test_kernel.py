@@ -5,31 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from tailwave.model import Counter, KernelProfile
-from tailwave.profiles.rules.cause import least
-from tailwave.profiles.rules.view import Kernel, MissingCounterError
+from tailwave.model import Counter
+from tailwave.profiles.rules.base import least
+from tailwave.profiles.rules.kernel import Kernel, MissingCounterError
 from tests.profiles.rules.profiles import made
-
-TOLD = "smsp__warp_issue_stalled_barrier_per_warp_active.pct"
-
-
-def with_told(share: float) -> KernelProfile:
-    """Make a kernel of which ncu's rule tells the stall at barriers, and no counter any stall."""
-    profile = made()
-    return replace(
-        profile,
-        counters={**profile.counters, TOLD: Counter(100 * share, "%", source="CPIStall")},
-        stalls={"barrier": Counter(share, "ratio", source=TOLD)},
-    )
-
-
-def test_a_reason_that_a_rule_tells_is_known_alone() -> None:
-    """The others were less, which does not make them nothing: no sum with them is known."""
-    kernel = Kernel(with_told(0.6))
-    assert kernel.stall("barrier") == 0.6
-    with pytest.raises(MissingCounterError) as caught:
-        kernel.stall("barrier", "membar")
-    assert "stalled_membar_" in caught.value.names[0]
 
 
 def test_reasons_that_a_version_lacks_do_not_make_a_sum_unknown() -> None:
@@ -39,7 +18,7 @@ def test_reasons_that_a_version_lacks_do_not_make_a_sum_unknown() -> None:
 
 def test_the_ready_part_of_the_latency_from_eligible_warps() -> None:
     """A fifth of the warps could issue, so 0.6 of the latency is three quarters of the stalled."""
-    profile = with_told(0.6)
+    profile = made(stalls={"barrier": 0.6})
     ready = {
         "smsp__warps_eligible.avg.per_cycle_active": Counter(2.0),
         "smsp__warps_active.avg.per_cycle_active": Counter(10.0),
@@ -51,7 +30,7 @@ def test_the_ready_part_of_the_latency_from_eligible_warps() -> None:
 
 def test_waiting_is_no_more_than_other_reasons_leave() -> None:
     """Schedulers idle for 80%, of the latency 0.6 is known to be barriers."""
-    kernel = Kernel(with_told(0.6))
+    kernel = Kernel(made(stalls={"barrier": 0.6}))
     assert kernel.waited_at_most("membar") == pytest.approx(0.8 * 0.4)
     assert kernel.waited_at_most("barrier") == pytest.approx(0.8)
 

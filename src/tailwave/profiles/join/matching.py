@@ -13,16 +13,15 @@ from collections.abc import Sequence
 
 import msgspec
 
+from tailwave.kernel_names import own_name
 from tailwave.model import KernelDiagnosis, Shape
 
-_MANGLED = re.compile(r"_Z(?:N[VK]*)?(?P<parts>(?:\d+\w+)+)")
 _SPACES = re.compile(r"\s+")
 _LAMBDA = re.compile(r"\[lambda\(([^()]*)\) ?\(instance (\d+)\)\]|\{lambda\(([^()]*)\)#(\d+)\}")
 _LITERAL = re.compile(r"(?<![\w.])(\d+)(?:ull|ul|ll|u|l)\b")
 _QUALIFIERS = re.compile(r"\b(?:void|const)\b")
 _WORDS = {"true": "1", "false": "0"}
 _TRUTH = re.compile(r"\b(?:true|false)\b")
-_OPEN, _CLOSE = "<([{", ">)]}"
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -43,7 +42,7 @@ class Index:
         self._instance: dict[str, list[int]] = {}
         self._base: dict[str, list[int]] = {}
         for number, kernel in enumerate(kernels):
-            base = base_of(kernel.name)
+            base = own_name(kernel.name)
             for text in _whole_names(kernel, base):
                 self._whole.setdefault(text, []).append(number)
             self._instance.setdefault(instance(kernel.name), []).append(number)
@@ -57,7 +56,7 @@ class Index:
         whole = self._whole.get(plain(name)) or self._instance.get(instance(name))
         if whole:
             return self._by_shape(whole, grid, block)
-        base = [n for n in self._base.get(base_of(name), []) if not self._differ(n, name)]
+        base = [n for n in self._base.get(own_name(name), []) if not self._differ(n, name)]
         alike = [number for number in base if self._is_shape(number, grid, block)]
         if len(alike) == 1:
             return Match(alike[0], "by its base name, grid and block", same_shape=True)
@@ -143,42 +142,3 @@ def _without_brackets(text: str) -> str:
         elif depth == 0:
             kept.append(letter)
     return "".join(kept)
-
-
-def base_of(name: str) -> str:
-    """Return a kernel's own name: no namespaces, return type, template arguments or parameters.
-
-    "void at::native::(anonymous namespace)::fill<float>(float*, int)" and "_Z4fillPf" are "fill".
-    """
-    if (mangled := _MANGLED.match(name)) is not None:
-        return _last_part(mangled["parts"])
-    text = name.strip().replace("(anonymous namespace)", "")
-    words = _outermost(text).rpartition("::")[2].split()
-    return words[-1] if words else name
-
-
-def _outermost(text: str) -> str:
-    """Drop what stands between brackets, and all that follows the parameters."""
-    kept: list[str] = []
-    depth = 0
-    for letter in text:
-        if letter in _OPEN:
-            if letter == "(" and depth == 0 and kept:
-                break
-            depth += 1
-        elif letter in _CLOSE:
-            depth = max(depth - 1, 0)
-        elif depth == 0:
-            kept.append(letter)
-    return "".join(kept)
-
-
-def _last_part(parts: str) -> str:
-    """Return the last name of a mangled one: "4fill" of "2at4fill"."""
-    found = ""
-    while (number := re.match(r"\d+", parts)) is not None:
-        end = number.end() + int(number[0])
-        if end > len(parts):
-            break
-        found, parts = parts[number.end() : end], parts[end:]
-    return found

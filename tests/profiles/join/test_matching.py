@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tailwave.model import KernelDiagnosis, Shape
-from tailwave.profiles.rules.joining import Index, Match, base_of, instance, plain
+from tailwave.profiles.join.matching import Index, Match, instance, plain
 
 
 def profiled(
@@ -22,24 +22,6 @@ def profiled(
         duration_us=1.0,
         bound="nothing",
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "base"),
-    [
-        ("fill", "fill"),
-        ("fill(float *, int)", "fill"),
-        ("void at::native::(anonymous namespace)::fill<4, float>(float*, F<2>)", "fill"),
-        ("void fill<at::Op<float, (char)2>>(int)", "fill"),
-        ("_Z4fillPf", "fill"),
-        ("_ZN2at6native4fillIfEEvPT_", "fill"),
-        ("", ""),
-        ("()", "()"),
-    ],
-)
-def test_the_base_name(name: str, base: str) -> None:
-    """A kernel's own name, however it is written."""
-    assert base_of(name) == base
 
 
 @pytest.mark.parametrize("name", ["k(float *)", "k(float*)", "void k(float *)", "_Z1kPf"])

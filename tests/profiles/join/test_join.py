@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from tailwave.model import Diagnosis, Finding, KernelDiagnosis, Severity, Timeline
+from tailwave.profiles.join import Join
 from tailwave.profiles.rules.diagnose import diagnose_kernels
-from tailwave.profiles.rules.join import Join
 from tailwave.recordings.causes.diagnose import diagnose
 from tests.builders import H200, Trace, kernel, steps
 from tests.profiles.rules.profiles import kept

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from tailwave.model import KernelProfile
 
 # A unit that runs at this much of its peak is well used: NVIDIA's own speed-of-light rule calls a
@@ -41,7 +39,6 @@ WORKING = (ACTIVE_MEAN, ELAPSED[0])
 STALLED = (*(STALLS.format(reason) for reason in _NOT_STALLED), LATENCY, *ISSUED)
 _ELIGIBLE = "smsp__warps_eligible.avg.per_cycle_active"
 _WARPS = "smsp__warps_active.avg.per_cycle_active"
-_FEW_STALLS = "CPIStall"  # ncu's rule, which tells of the one or two greatest reasons and no other
 
 
 class MissingCounterError(Exception):
@@ -178,9 +175,8 @@ class Kernel:
         """Return the share of a warp's latency that went to these reasons together."""
         shares = self.profile.stalls
         found = [reason for reason in reasons if reason in shares]
-        others = [reason for reason in reasons if reason not in shares]
-        if not found or (others and self._tells_few(found)):
-            raise MissingCounterError((STALLS.format(others[0]), LATENCY))
+        if not found:
+            raise MissingCounterError((STALLS.format(reasons[0]), LATENCY))
         values = [shares[reason] for reason in found]
         numbers = [share.value for share in values if isinstance(share.value, float)]
         if not numbers:
@@ -191,7 +187,10 @@ class Kernel:
 
     def stall_or_none(self, *reasons: str) -> float:
         """Return the share of latency of these reasons, 0 where they were not counted."""
-        return self._or_none(lambda: self.stall(*reasons))
+        try:
+            return self.stall(*reasons)
+        except MissingCounterError:
+            return 0.0
 
     def waited(self, *reasons: str) -> float:
         """Return the part of the kernel's time in which schedulers had nothing to issue for these.
@@ -236,11 +235,6 @@ class Kernel:
             return 0.0
         return min(max(eligible / warps, 0.0), 1.0)
 
-    def _tells_few(self, reasons: list[str]) -> bool:
-        """Tell whether shares are known for being the greatest, so that others may be missing."""
-        sources = (self.profile.counters.get(self.profile.stalls[one].source) for one in reasons)
-        return any(counter is not None and counter.source == _FEW_STALLS for counter in sources)
-
     def _note(self, name: str) -> None:
         if name and name not in self.used:
             self.used.append(name)
@@ -251,10 +245,3 @@ class Kernel:
         if value <= 0:
             raise MissingCounterError(names)
         return value
-
-    @staticmethod
-    def _or_none(ask: Callable[[], float]) -> float:
-        try:
-            return ask()
-        except MissingCounterError:
-            return 0.0
