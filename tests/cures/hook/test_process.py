@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import pytest
-
 from tailwave.cures.hook.process import claim
 
 OWN = str(os.getpid())

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
 import time
 from types import ModuleType
 
-from tailwave.cures.hook import environment, report
-from tailwave.cures.hook.actions import ACTIONS
-from tailwave.cures.hook.actions.base import Action, Unknown
+from tailwave.cures.hook.action import Action
 from tailwave.cures.hook.guard import Guard
 from tailwave.cures.hook.outputs import Outputs
-from tailwave.cures.hook.plan import Plan
+from tailwave.cures.hook.plan import Plan, write_report
 from tailwave.cures.hook.profile import Profile
+from tailwave.cures.hook.settings import holds_gpu, settings
 from tailwave.cures.hook.steps import Steps
 
 _WRITE_EVERY_S = 1.0
 
 
-class Session:
+class Hook:
     """What the hook knows of this process. Nothing here raises into the program."""
 
     def __init__(self, plan: Plan, *, main: bool) -> None:
@@ -40,9 +40,11 @@ class Session:
 
     def prepare(self) -> None:
         """Make the actions, each of which may refuse."""
-        for wanted in self._plan.actions:
+        for task in self._plan.tasks:
             with self._guard:
-                self._actions[wanted.name] = ACTIONS.get(wanted.name, Unknown)(wanted.parameters)
+                module, _, name = task.action.partition(":")
+                action: type[Action] = getattr(importlib.import_module(module), name)
+                self._actions[task.name] = action(task.parameters)
 
     def torch_arrived(self, torch: ModuleType) -> None:
         """Let the actions change torch, before the program uses it."""
@@ -112,7 +114,7 @@ class Session:
         return bool(self._steps.marks or len(self._outputs) or self._guard.error)
 
     def _write(self, *, final: bool) -> None:
-        report.write(self._plan.report, self._document(final=final))
+        write_report(self._plan.report, self._document(final=final))
 
     def _document(self, *, final: bool) -> dict[str, object]:
         """Compose the report; a part that fails is left out, and the error says so."""
@@ -121,7 +123,7 @@ class Session:
             "argv": list(getattr(sys, "argv", [])),
             "main": self._main,
             "torch": None if self._torch is None else str(self._torch.__version__),
-            "used_gpu": self._cuda_is_up or (not self._forked and environment.holds_gpu()),
+            "used_gpu": self._cuda_is_up or (not self._forked and holds_gpu()),
             "streams": _named_streams(),
         }
         with self._guard:
@@ -133,9 +135,7 @@ class Session:
             document["actions"] = {n: a.document() for n, a in self._actions.items()}
         if final:
             with self._guard:
-                document["environment"] = environment.settings(
-                    self._torch, cuda_is_up=self._cuda_is_up
-                )
+                document["environment"] = settings(self._torch, cuda_is_up=self._cuda_is_up)
         document["profile"] = None if self._profile is None else self._profile.document()
         document["error"] = self._guard.error
         return document
