@@ -34,7 +34,7 @@ def test_what_is_no_variable_is_a_usage_error(parameter: str) -> None:
         ("PATH=", "cannot set PATH .* decides which program runs"),
         ("CUDA_VISIBLE_DEVICES=1", "cannot set CUDA_VISIBLE_DEVICES .* guards look at the GPU"),
         ("CUDA_DEVICE_ORDER=PCI_BUS_ID", "guards look at the GPU"),
-        ("TAILWAVE_TRIAL=", "tailwave follows them by it"),
+        ("TAILWAVE_PLAN=", "tailwave follows them by it"),
         ("LD_PRELOAD=...", "LD_PRELOAD names libraries"),
         ("LD_PRELOAD=/no/lib.so", "there is no library /no/lib.so for LD_PRELOAD"),
         (f"LD_PRELOAD={__file__}:/no/lib.so", "there is no library /no/lib.so"),

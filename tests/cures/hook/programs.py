@@ -77,4 +77,4 @@ def trial(
     kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "RANK"}}
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     path = os.pathsep.join(str(entry) for entry in (INJECT, *paths, *inherited) if entry)
-    return Trial(folder, {**kept, "TAILWAVE_TRIAL": str(folder / "plan.json"), "PYTHONPATH": path})
+    return Trial(folder, {**kept, "TAILWAVE_PLAN": str(folder / "plan.json"), "PYTHONPATH": path})

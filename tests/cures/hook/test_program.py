@@ -270,7 +270,7 @@ def test_a_missing_plan_beside_the_program_is_not_reported_there(
 ) -> None:
     """The folder of a path that is not absolute is the one that the program works in."""
     here = trial(tmp_path)
-    here.environment["TAILWAVE_TRIAL"] = place
+    here.environment["TAILWAVE_PLAN"] = place
     ran = here.run(MARKED)
     assert (ran.code, ran.out, ran.err, ran.reports) == (0, "", "", [])
 
@@ -297,7 +297,7 @@ def test_an_unknown_action_is_not_applied(tmp_path: Path) -> None:
 def test_without_a_plan_nothing_happens(tmp_path: Path) -> None:
     """The folder on PYTHONPATH alone starts no hook."""
     here = trial(tmp_path)
-    del here.environment["TAILWAVE_TRIAL"]
+    del here.environment["TAILWAVE_PLAN"]
     assert here.run("import sys; print('tailwave' in sys.modules)").out == "False\n"
 
 

@@ -59,8 +59,8 @@ def test_what_changes_is_given_to_the_child_alone(tmp_path: Path) -> None:
 
 
 def test_the_plan_is_where_the_hook_looks(tmp_path: Path) -> None:
-    """TAILWAVE_TRIAL names a file with the report's path, the tasks and the profile."""
-    show = "import os; print(open(os.environ['TAILWAVE_TRIAL']).read())"
+    """TAILWAVE_PLAN names a file with the report's path, the tasks and the profile."""
+    show = "import os; print(open(os.environ['TAILWAVE_PLAN']).read())"
     program = runner(tmp_path, show)
     task = Task("compile", "a:B", {"mode": "x"})
     plain = json.loads(program.run(Treatment(tasks=(task,))).output)
@@ -77,7 +77,7 @@ def test_the_plan_is_where_the_hook_looks(tmp_path: Path) -> None:
 def test_the_profile_is_found(tmp_path: Path) -> None:
     """A trace that the program wrote is the runner's."""
     write = (
-        "import json, os; p = json.load(open(os.environ['TAILWAVE_TRIAL']))['profile'];"
+        "import json, os; p = json.load(open(os.environ['TAILWAVE_PLAN']))['profile'];"
         "p and open(p['trace'], 'w').write('{}')"
     )
     program = runner(tmp_path, write)
@@ -90,7 +90,7 @@ def test_reports_are_read_and_torn_ones_left_out(tmp_path: Path) -> None:
     """Each process of the program leaves one; what is no report counts as none."""
     write = """
 import json, os
-report = json.load(open(os.environ["TAILWAVE_TRIAL"]))["report"]
+report = json.load(open(os.environ["TAILWAVE_PLAN"]))["report"]
 for name, text in (("1", '{"pid": 1, "steps": {"us": [2.0]}}'), ("2", '{"pid": '), ("3", "[]")):
     open(f"{report}-x{name}.json", "w").write(text)
 """

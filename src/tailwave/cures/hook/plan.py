@@ -20,7 +20,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Profile:
-    """When to record with torch's profiler, and for how long."""
+    """When to record with torch's profiler, and for how long; without marks by the seconds."""
 
     trace: Path
     after_steps: int
@@ -31,11 +31,16 @@ class Profile:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a process under trial is to do; ``report`` is the beginning of its report's path."""
+    """What a process is to do; ``report`` is the beginning of its report's path.
+
+    ``record`` is for a recording instead of a trial: each process is recorded and not the main one
+    alone, by CUPTI where it is not torch that turns to the GPU.
+    """
 
     report: str
     tasks: tuple[Task, ...] = ()
     profile: Profile | None = None
+    record: bool = False
 
 
 def read(path: Path) -> Plan:
@@ -43,7 +48,8 @@ def read(path: Path) -> Plan:
     raw = json.loads(path.read_text("utf-8"))
     try:
         tasks = tuple(Task(t["name"], t["action"], t["parameters"]) for t in raw["tasks"])
-        return Plan(_absolute(raw["report"]), tasks, _profile(raw.get("profile")))
+        profile = _profile(raw.get("profile"))
+        return Plan(_absolute(raw["report"]), tasks, profile, bool(raw.get("record")))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} is no plan: {type(error).__name__} {error}") from error
 

@@ -16,6 +16,18 @@ WAITS = {"auto": 0, "spin": 1, "yield": 2, "block": 4}
 _WAIT_MASK = 7
 _MPS_ENABLED = 133  # CU_DEVICE_ATTRIBUTE_MPS_ENABLED
 _LOADING = {1: "EAGER", 2: "LAZY"}  # CUmoduleLoadingMode
+# CUdevice_attribute, by the names that a timeline has for them.
+_PROPERTIES = {
+    "sm_count": 16,
+    "compute_major": 75,
+    "compute_minor": 76,
+    "warp_size": 10,
+    "max_threads_per_sm": 39,
+    "registers_per_sm": 82,
+    "shared_per_sm": 81,
+    "shared_per_block_optin": 97,
+}
+_LONGEST_NAME = 256
 
 
 class PrimaryContext(NamedTuple):
@@ -63,9 +75,23 @@ class Driver:
 
     def is_under_mps(self, device: int) -> bool:
         """Tell whether a GPU's contexts are shared through MPS."""
+        return bool(self._attribute(device, _MPS_ENABLED))
+
+    def properties(self, device: int) -> dict[str, object]:
+        """Return a GPU's index, name and fixed properties."""
+        name = ctypes.create_string_buffer(_LONGEST_NAME)
+        self._call("cuDeviceGetName", name, _LONGEST_NAME, device)
+        numbers = {field: self._attribute(device, at) for field, at in _PROPERTIES.items()}
+        return {"index": device, "name": name.value.decode(errors="replace"), **numbers}
+
+    def wait(self) -> None:
+        """Wait until the GPU has done what this thread's context has asked for."""
+        self._call("cuCtxSynchronize")
+
+    def _attribute(self, device: int, number: int) -> int:
         value = ctypes.c_int()
-        self._call("cuDeviceGetAttribute", ctypes.byref(value), _MPS_ENABLED, device)
-        return bool(value.value)
+        self._call("cuDeviceGetAttribute", ctypes.byref(value), number, device)
+        return value.value
 
     def _call(self, name: str, *arguments: object) -> None:
         try:

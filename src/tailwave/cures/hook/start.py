@@ -8,6 +8,7 @@ started by it, and is a helper, unless it is a first rank whose parent was none.
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import MutableMapping
 from pathlib import Path
@@ -21,14 +22,42 @@ from tailwave.cures.library import marks
 ROOT = "TAILWAVE_TRIAL_ROOT"
 RANK = "RANK"  # as torchrun, DeepSpeed and accelerate set it
 _FIRST = "0"
+# Packages that turn to the GPU in ways of their own; torch tells when it does. CUPTI must be
+# attached before that, and costs a process without a GPU nothing but the loading.
+_GPU_PACKAGES = (
+    "cuda.bindings.driver",
+    "cuda.bindings.runtime",
+    "cuda.core",
+    "cupy",
+    "jaxlib",
+    "numba.cuda",
+    "onnxruntime",
+    "pycuda.driver",
+    "tensorflow",
+    "tensorrt",
+    "warp",
+)
 
 
 def start(path: Path) -> None:
     """Follow the plan in this process; raises OSError or ValueError for one that is damaged."""
-    hook = Hook(plan.read(path), main=claim(os.environ))
+    wanted = plan.read(path)
+    recording = None
+    if wanted.record:
+        # Not for a trial: it brings queue, before the program's own of that name.
+        from tailwave.cures.hook.recording.recording import Recording  # noqa: PLC0415
+
+        recording = Recording(str(Path(wanted.report).with_name("cupti")))
+    hook = Hook(wanted, main=claim(os.environ), recording=recording)
     hook.prepare()
     marks.attach(hook)
     on_every_end(hook.finish)
+    if recording is not None:
+        # Run before the above, and only at an end of the program's own: one that is told to end
+        # by a signal must not wait.
+        atexit.register(recording.settle)
+        for package in _GPU_PACKAGES:
+            when_imported(package, hook.gpu_package_arrived)
     os.register_at_fork(after_in_child=hook.forked)
     when_imported("torch", hook.torch_arrived)
 

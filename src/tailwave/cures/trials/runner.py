@@ -16,6 +16,7 @@ from typing import IO, Final
 import msgspec
 
 from tailwave.cures.catalogue.base import Report, Treatment
+from tailwave.cures.hook import hooked
 from tailwave.cures.trials import mps, supervisor
 from tailwave.cures.trials.printed import last_line
 from tailwave.cures.trials.run import Run
@@ -31,7 +32,6 @@ _IN_WORDS: Final = {
     os.strerror(errno.ENOEXEC): "it is no program, and no first line says what runs it (#!/bin/sh)",
 }
 _END_S = 10.0  # for a supervisor that was told to end; its own grace is shorter
-_INJECT: Final = Path(__file__).parents[1] / "hook" / "inject"
 # Enough steps for a diagnosis, after the first ones, which warm up; and what a program without
 # marks gives in the same time.
 _PROFILE: Final = {"after_steps": 3, "steps": 5, "after_seconds": 3.0, "seconds": 2.0}
@@ -131,10 +131,7 @@ class ProcessRunner:
                 environment.pop(name, None)
             else:
                 environment[name] = value
-        paths = [str(_INJECT), environment.get("PYTHONPATH", "")]
-        environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-        environment["TAILWAVE_TRIAL"] = str(plan)
-        return environment
+        return hooked(environment, plan)
 
     def _supervised(self, folder: Path, environment: dict[str, str], limit_s: float | None) -> Run:
         result = folder / "result.json"
