@@ -140,7 +140,7 @@ def test_module_loading_a_mode_that_is_set_already_is_not_tried() -> None:
 
 def test_module_loading_is_seen_by_what_the_driver_says() -> None:
     """Read back alike, read back otherwise, not read back."""
-    eager, lazy = reading(MODULE_LOADING="EAGER"), reading(MODULE_LOADING="LAZY")
+    eager, lazy = reading(module_loading="EAGER"), reading(module_loading="LAZY")
     assert MODULE_LOADING.mechanism("EAGER", [reading(), lazy, eager]) == (
         True,
         "CUDA_MODULE_LOADING: read back as EAGER inside the program.",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from tailwave.cures.hook.process import claim
+
+from tailwave.cures.hook.start import claim
 
 OWN = str(os.getpid())
 
