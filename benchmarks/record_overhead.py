@@ -49,8 +49,14 @@ from torch import nn
 
 from benchmarks.provenance import provenance
 from tailwave.cures.hook.recording import library
-from tailwave.cures.hook.recording.cupti import DRIVER, KINDS, RUNTIME, Cupti
-from tailwave.cures.hook.recording.selection import ACTIVITIES, is_recorded
+from tailwave.cures.hook.recording.cupti import (
+    ACTIVITIES,
+    DRIVER,
+    KINDS,
+    RUNTIME,
+    Cupti,
+    is_recorded,
+)
 from tailwave.cures.hook.recording.spool import Block, Spool
 
 WARM = 15

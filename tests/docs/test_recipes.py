@@ -17,7 +17,7 @@ from tests.places import ROOT
 
 TEXT = (ROOT / "docs" / "recipes.md").read_text("utf-8")
 COMMANDS = {"diagnose": diagnose.command, "fix": fix.command, "try": try_.command}
-CURE_NAMES = {cure.NAME for cure in CURES}
+CURE_NAMES = {cure.name for cure in CURES}
 FINDING_CODES = {rule.CODE for rule in RULES}
 # What the article told people to type, and no program has.
 INVENTED = (

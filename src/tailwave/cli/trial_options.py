@@ -33,9 +33,9 @@ def _list(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:  # noqa
         return
     from tailwave.cures.catalogue import CURES  # noqa: PLC0415 - wanted with --list only
 
-    width = max(len(cure.NAME) for cure in CURES)
+    width = max(len(cure.name) for cure in CURES)
     for cure in CURES:
-        click.echo(f"{cure.NAME:<{width}}  {cure.LABEL}")
+        click.echo(f"{cure.name:<{width}}  {cure.label}")
     ctx.exit()
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
-from tailwave.cures.catalogue.base import Action, Change, Report, Seen, Setting
+from tailwave.cures.catalogue.base import (
+    Cure,
+    CureInProgram,
+    Mechanism,
+    Report,
+    Setting,
+    Task,
+    Treatment,
+)
 from tailwave.model import (
     DeviceInfo,
     Diagnosis,
@@ -63,17 +70,18 @@ def reading(**environment: object) -> Report:
     return {"pid": 1, "actions": {}, "environment": environment}
 
 
-def only_action(cure: ModuleType, parameter: str, setting: Setting = PLAIN) -> dict[str, Any]:
-    """The parameters of the one action that is all that a cure changes."""
-    change = cure.change(parameter, setting)
-    (action,) = change.actions
-    assert change == Change(actions=(Action(cure.NAME, action.parameters),))
-    return dict(action.parameters)
+def only_task(cure: CureInProgram, parameter: str, setting: Setting = PLAIN) -> dict[str, Any]:
+    """The parameters of the one task that is all that a cure changes."""
+    treatment = cure.treatment(parameter, setting)
+    (task,) = treatment.tasks
+    action = f"{cure.action.__module__}:{cure.action.__name__}"
+    assert treatment == Treatment(tasks=(Task(cure.name, action, task.parameters),))
+    return dict(task.parameters)
 
 
-def unseen(cure: ModuleType, parameter: str = "") -> None:
+def unseen(cure: Cure, parameter: str = "") -> None:
     """Assert what an action says that no process reports, and one that was refused."""
-    assert cure.seen(parameter, []) == Seen(works=False, sentence=UNREPORTED)
-    refused = acted(cure.NAME, applied=False, why_not="the program does so itself")
+    assert cure.mechanism(parameter, []) == Mechanism(works=False, sentence=UNREPORTED)
+    refused = acted(cure.name, applied=False, why_not="the program does so itself")
     sentence = "The program does so itself."
-    assert cure.seen(parameter, [refused]) == Seen(works=False, sentence=sentence)
+    assert cure.mechanism(parameter, [refused]) == Mechanism(works=False, sentence=sentence)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from tailwave.cures.catalogue import CURES
+from tailwave.cures.catalogue import BY_NAME, CURES
 from tailwave.cures.catalogue.base import Setting
-from tailwave.cures.catalogue.choose import ADVICE, Choice, choose, named
+from tailwave.cures.catalogue.choose import Choice, choose, named
 from tailwave.errors import UsageError
 from tailwave.model import Diagnosis
 from tests.cures.catalogue.cases import NO_PYTHON, PLAIN, UNENTERED, diagnosis, finding
@@ -103,13 +103,10 @@ def test_what_can_bring_less_than_two_percent_is_dropped(share: float, *, kept: 
         }
 
 
-def test_a_graph_is_dropped_where_the_gpu_is_busy_or_under_hami() -> None:
-    """So is compilation, whose graphs are no others."""
+def test_a_graph_is_dropped_where_the_gpu_is_busy() -> None:
+    """With how busy it is."""
     found = finding("launch-bound", 0.05, "cuda-graph")
     assert "The GPU is busy for 95%" in dropped(diagnosis(found, busy_us=950.0))["cuda-graph"]
-    under_hami = Setting(environment={}, hami=True)
-    assert list(bounds(diagnosis(LAUNCH), under_hami)) == ["fused-optimizer"]
-    assert set(dropped(diagnosis(LAUNCH), under_hami)) == {"cuda-graph", "compile:reduce-overhead"}
 
 
 def test_a_starved_host_calls_for_workers_only_where_there_is_a_loader() -> None:
@@ -120,8 +117,8 @@ def test_a_starved_host_calls_for_workers_only_where_there_is_a_loader() -> None
     choice = choose(diagnosis(finding(*starved, evidence="host in sleep")), PLAIN, CURES)
     assert choice.candidates == ()
     assert choice.advice == (
-        f"For host-starved: {ADVICE['prefetch']}",
-        f"For host-starved: {ADVICE['gpu-preprocessing']}",
+        f"For host-starved: {BY_NAME['prefetch'].advice}",
+        f"For host-starved: {BY_NAME['gpu-preprocessing'].does}",
     )
 
 
@@ -131,7 +128,7 @@ def test_interference_calls_for_a_partition_only_where_streams_have_names() -> N
     named_streams = Setting(environment={}, streams=("decoder",))
     assert list(bounds(held, named_streams)) == ["partition:decoder=32", "max-connections:32"]
     assert list(bounds(held)) == ["max-connections:32"]
-    advice = (f"For stream-interference: {ADVICE['partition']}",)
+    advice = (f"For stream-interference: {BY_NAME['partition'].advice}",)
     assert choose(held, PLAIN, CURES).advice == advice
     assert choose(held, named_streams, CURES).advice == advice
 
@@ -156,7 +153,7 @@ def test_advice_is_not_given_twice_nor_for_what_is_worth_nothing() -> None:
     small = finding("small-grid", 0.01, "merge-small-grids")
     copying = finding("blocking-copy", 0.2, "async-copy")
     choice = choose(diagnosis(tail, tail, small, copying), PLAIN, CURES)
-    assert choice.advice == (f"For wave-tail: {ADVICE['whole-waves']}",)
+    assert choice.advice == (f"For wave-tail: {BY_NAME['whole-waves'].does}",)
 
 
 def test_a_program_that_is_not_python_gets_advice() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tailwave.cures.catalogue import partition
 from tailwave.cures.catalogue.base import Setting
+from tailwave.cures.catalogue.partition import PartitionCure
 from tailwave.errors import UsageError
 from tests.cures.catalogue.cases import (
     NO_PYTHON,
@@ -13,58 +13,60 @@ from tests.cures.catalogue.cases import (
     UNENTERED,
     acted,
     diagnosis,
-    only_action,
+    only_task,
     unseen,
 )
+
+CURE = PartitionCure()
 
 _NAMED = Setting(environment={}, diagnosis=diagnosis(), streams=("decoder", "encoder"))
 
 
 def test_it_guesses_a_quarter_of_the_chip_for_each_named_stream() -> None:
     """In whole steps of 8; 8 where the chip is not known; nothing without a name."""
-    assert partition.parameters(_NAMED) == ("decoder=32", "encoder=32")
-    assert partition.parameters(Setting(environment={}, streams=("decoder",))) == ("decoder=8",)
-    assert partition.parameters(PLAIN) == ()
+    assert CURE.parameters(_NAMED) == ("decoder=32", "encoder=32")
+    assert CURE.parameters(Setting(environment={}, streams=("decoder",))) == ("decoder=8",)
+    assert CURE.parameters(PLAIN) == ()
 
 
 def test_it_asks_the_hook() -> None:
     """The last equals sign divides the name from the number."""
-    assert only_action(partition, "decoder=16") == {"stream": "decoder", "sms": 16}
-    assert only_action(partition, "a=b=16") == {"stream": "a=b", "sms": 16}
+    assert only_task(CURE, "decoder=16") == {"stream": "decoder", "sms": 16}
+    assert only_task(CURE, "a=b=16") == {"stream": "a=b", "sms": 16}
 
 
 @pytest.mark.parametrize("parameter", ["", "decoder", "=16", "decoder=0", "decoder=many"])
 def test_what_is_no_stream_and_number_is_a_usage_error(parameter: str) -> None:
     """The sentence shows how it is written."""
     with pytest.raises(UsageError, match="write"):
-        partition.change(parameter, PLAIN)
+        CURE.treatment(parameter, PLAIN)
 
 
 def test_a_stream_that_there_is_not_is_told() -> None:
     """With the line that names it."""
-    assert 'tailwave.stream("vae")' in partition.why_not("vae=16", _NAMED)
-    assert partition.why_not("decoder=16", _NAMED) == ""
-    assert partition.why_not("decoder=16", NO_PYTHON) == UNENTERED
-    assert 'tailwave.stream("NAME")' in partition.why_not("", PLAIN)
+    assert 'tailwave.stream("vae")' in CURE.why_not("vae=16", _NAMED)
+    assert CURE.why_not("decoder=16", _NAMED) == ""
+    assert CURE.why_not("decoder=16", NO_PYTHON) == UNENTERED
+    assert 'tailwave.stream("NAME")' in CURE.why_not("", PLAIN)
 
 
 def test_it_is_seen_by_the_sms_that_were_written_down() -> None:
-    """More SMs than were given are no partition."""
-    assert partition.seen("decoder=32", [acted("partition", sms=32, proven=32)]) == (
+    """More SMs than were given are no CURE."""
+    assert CURE.mechanism("decoder=32", [acted("partition", sms=32, proven=32)]) == (
         True,
         "The stream decoder was seen on 32 of 32 SMs of its own.",
     )
-    assert partition.seen("decoder=32", [acted("partition", sms=32, proven=132)]) == (
+    assert CURE.mechanism("decoder=32", [acted("partition", sms=32, proven=132)]) == (
         False,
         "The stream decoder was given 32 SMs and was seen on 132.",
     )
-    assert partition.seen("decoder=32", [acted("partition", sms=32)]) == (
+    assert CURE.mechanism("decoder=32", [acted("partition", sms=32)]) == (
         False,
         "No work was seen on SMs of its own.",
     )
-    unseen(partition, "decoder=32")
+    unseen(CURE, "decoder=32")
 
 
 def test_it_is_kept_by_the_library() -> None:
     """With the number that was tried."""
-    assert partition.lines("decoder=32")[1].startswith("with tailwave.partition(sms=32)")
+    assert CURE.lines("decoder=32")[1].startswith("with tailwave.partition(sms=32)")

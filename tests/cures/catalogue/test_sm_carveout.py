@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from tailwave.cures.catalogue import sm_carveout
+from tailwave.cures.catalogue.sm_carveout import SmCarveoutCure
 from tailwave.errors import UsageError
-from tests.cures.catalogue.cases import NO_PYTHON, PLAIN, UNENTERED, acted, only_action, unseen
+from tests.cures.catalogue.cases import NO_PYTHON, PLAIN, UNENTERED, acted, only_task, unseen
+
+CURE = SmCarveoutCure()
 
 
 def test_it_asks_the_hook() -> None:
     """For a number that only the user knows."""
-    assert sm_carveout.parameters(PLAIN) == ()
-    assert only_action(sm_carveout, "16") == {"sms": 16}
+    assert CURE.parameters(PLAIN) == ()
+    assert only_task(CURE, "16") == {"sms": 16}
     with pytest.raises(UsageError, match="whole number from 1"):
-        sm_carveout.change("", PLAIN)
-    assert sm_carveout.why_not("16", NO_PYTHON) == UNENTERED
+        CURE.treatment("", PLAIN)
+    assert CURE.why_not("16", NO_PYTHON) == UNENTERED
 
 
 def test_it_is_seen_by_what_pytorch_gives_back() -> None:
     """Another number is not what was set."""
-    assert sm_carveout.seen("16", [acted("sm-carveout", sms=16)]) == (
+    assert CURE.mechanism("16", [acted("sm-carveout", sms=16)]) == (
         True,
         "PyTorch plans its products without 16 SMs.",
     )
-    assert sm_carveout.seen("16", [acted("sm-carveout", sms=0)]).works is False
-    unseen(sm_carveout, "16")
+    assert CURE.mechanism("16", [acted("sm-carveout", sms=0)]).works is False
+    unseen(CURE, "16")
 
 
 def test_it_is_kept_by_a_private_call() -> None:
     """PyTorch has no other."""
-    assert sm_carveout.lines("16") == ("torch._C._set_sm_carveout_experimental(16)",)
+    assert CURE.lines("16") == ("torch._C._set_sm_carveout_experimental(16)",)

@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import tailwave
+from tailwave.cures.catalogue import CURES
+from tailwave.cures.catalogue.base import CureInProgram
 
 PACKAGE = Path(tailwave.__file__).parent
 INJECT = PACKAGE / "cures" / "hook" / "inject"
+# The class of each cure's action, as a plan names it.
+ACTIONS = {
+    cure.name: f"{cure.action.__module__}:{cure.action.__name__}"
+    for cure in CURES
+    if isinstance(cure, CureInProgram)
+}
 FAKE_TORCH = Path(__file__).with_name("fake_torch")
 
 
@@ -71,10 +79,13 @@ def trial(
     paths: Sequence[Path] = (),
 ) -> Trial:
     """Write a plan into a folder; ``paths`` follow the hook's own on PYTHONPATH."""
-    asked = [{"name": name, "parameters": given} for name, given in (actions or {}).items()]
-    plan = {"report": str(folder / "report"), "actions": asked, "profile": profile}
+    tasks = [
+        {"name": name, "action": ACTIONS[name], "parameters": given}
+        for name, given in (actions or {}).items()
+    ]
+    plan = {"report": str(folder / "report"), "tasks": tasks, "profile": profile}
     (folder / "plan.json").write_text(json.dumps(plan), "utf-8")
     kept = {k: v for k, v in os.environ.items() if k not in {"PYTHONPATH", "RANK"}}
     inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     path = os.pathsep.join(str(entry) for entry in (INJECT, *paths, *inherited) if entry)
-    return Trial(folder, {**kept, "TAILWAVE_TRIAL": str(folder / "plan.json"), "PYTHONPATH": path})
+    return Trial(folder, {**kept, "TAILWAVE_PLAN": str(folder / "plan.json"), "PYTHONPATH": path})

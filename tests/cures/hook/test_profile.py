@@ -9,8 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from tailwave.cures.hook import main_thread, plan
-from tailwave.cures.hook.profile import Profile
+from tailwave.cures.hook import plan, profile
 
 
 class Late(threading.Thread):
@@ -37,15 +36,15 @@ class Late(threading.Thread):
 def test_what_was_ended_is_not_begun_by_a_late_timer(tmp_path: Path) -> None:
     """A program that is told to end writes its report, and may live on for a while."""
     Late.made = []
-    profile = Profile(plan.Profile(tmp_path / "t.json", 2, 2, 3.0, 2.0), cut=lambda: None)
-    profile.torch_arrived(ModuleType("torch"))  # which has no profiler to begin with
+    recorded = profile.Profile(plan.Profile(tmp_path / "t.json", 2, 2, 3.0, 2.0), cut=lambda: None)
+    recorded.torch_arrived(ModuleType("torch"))  # which has no profiler to begin with
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threading, "Timer", Late)
-        patch.setattr(main_thread, "run", lambda call: call())
-        profile.cuda_came_up()
-    profile.end()
+        patch.setattr(profile, "in_main_thread", lambda call: call())
+        recorded.cuda_came_up()
+    recorded.end()
     (late,) = Late.made
     assert late.seconds == 3.0
     late.go_off()
     reason = "the program ended before the recording was due"
-    assert profile.document() == {"trace": "", "steps": 0, "why_not": reason}
+    assert recorded.document() == {"trace": "", "steps": 0, "why_not": reason}

@@ -213,9 +213,7 @@ def test_a_python_without_tailwave_is_hooked_and_sees_no_other_packages(tmp_path
     assert len(ran.report["steps"]["us"]) == 1
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"report": 1}', '{"actions": [{}], "report": ""}']
-)
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"report": 1}', '{"tasks": [{}], "report": ""}'])
 def test_a_damaged_plan_leaves_the_program_as_it_is(tmp_path: Path, text: str) -> None:
     """It runs, its marks do nothing, and a report next to the plan says what is wrong."""
     here = trial(tmp_path)
@@ -236,9 +234,9 @@ NO_PLACES = ['""', '"1"', "1", "null", '"report"', '"../report"', "{}"]
 
 @pytest.mark.parametrize(
     "plan",
-    [f'{{"report": {place}, "actions": []}}' for place in NO_PLACES]
+    [f'{{"report": {place}, "tasks": []}}' for place in NO_PLACES]
     + [
-        f'{{"report": "HERE/report", "actions": [], "profile": {{"trace": {place}, '
+        f'{{"report": "HERE/report", "tasks": [], "profile": {{"trace": {place}, '
         '"after_steps": 1, "steps": 1, "after_seconds": 1, "seconds": 1}}'
         for place in NO_PLACES
     ],
@@ -270,7 +268,7 @@ def test_a_missing_plan_beside_the_program_is_not_reported_there(
 ) -> None:
     """The folder of a path that is not absolute is the one that the program works in."""
     here = trial(tmp_path)
-    here.environment["TAILWAVE_TRIAL"] = place
+    here.environment["TAILWAVE_PLAN"] = place
     ran = here.run(MARKED)
     assert (ran.code, ran.out, ran.err, ran.reports) == (0, "", "", [])
 
@@ -279,25 +277,15 @@ def test_a_report_that_cannot_be_written_leaves_the_program_as_it_is(tmp_path: P
     """No word of it on the program's own output, and no other exit code."""
     here = trial(tmp_path)
     plan = tmp_path / "plan.json"
-    plan.write_text('{"report": "/nowhere/at/all", "actions": []}', "utf-8")
+    plan.write_text('{"report": "/nowhere/at/all", "tasks": []}', "utf-8")
     ran = here.run(MARKED + "raise SystemExit(3)")
     assert (ran.code, ran.out, ran.err, ran.reports) == (3, "", "", [])
-
-
-def test_an_unknown_action_is_not_applied(tmp_path: Path) -> None:
-    """The report says that this version does not know it."""
-    report = trial(tmp_path, {"unheard-of": {}}).run("pass").report
-    assert report["actions"]["unheard-of"] == {
-        "applied": False,
-        "seen": {},
-        "why_not": "this version of tailwave has no such action",
-    }
 
 
 def test_without_a_plan_nothing_happens(tmp_path: Path) -> None:
     """The folder on PYTHONPATH alone starts no hook."""
     here = trial(tmp_path)
-    del here.environment["TAILWAVE_TRIAL"]
+    del here.environment["TAILWAVE_PLAN"]
     assert here.run("import sys; print('tailwave' in sys.modules)").out == "False\n"
 
 

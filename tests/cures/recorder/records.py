@@ -6,7 +6,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-from tailwave.cures.recorder.raw import Told
+from tailwave.cures.recorder.raw import ProcessReport
 
 SIZES = {1: 96, 2: 88, 4: 40, 5: 40, 10: 216, 12: 56, 22: 96, 36: 56, 38: 56}
 
@@ -64,11 +64,11 @@ def call(kind: int, start: int, end: int, *, number: int, correlation: int = 1) 
     )
 
 
-def told(folder: Path, raw: bytes, **fields: Any) -> Told:  # noqa: ANN401 - fields of Told
-    """Write records down; return what the process tells of them."""
+def report(folder: Path, raw: bytes, **fields: Any) -> ProcessReport:  # noqa: ANN401 - fields of ProcessReport
+    """Write records down; return the process's report of them."""
     path = folder / "process-42.records"
     path.write_bytes(raw)
-    return Told(
+    return ProcessReport(
         **{
             "pid": 42,
             "records": str(path),

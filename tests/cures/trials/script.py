@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping
 
-from tailwave.cures.catalogue.base import Candidate, Change, Report, Seen, Setting
+from tailwave.cures.catalogue.base import Candidate, Cure, Mechanism, Report, Setting, Treatment
 from tailwave.cures.catalogue.choose import Choice
 from tailwave.cures.trials.metric import Metric, StepTime
 from tailwave.cures.trials.preparing import Prepared, Wanted
@@ -18,40 +18,34 @@ SIX_ROUNDS = Wanted(("prog",), {})
 HEALTHY_US = 1000.0
 
 
-class FakeCure:
+class FakeCure(Cure):
     """A cure that sets one variable to its name; told what its mechanism is seen to do."""
 
-    ANSWERS: tuple[str, ...] = ()
-    EVIDENCE: tuple[str, ...] = ()
+    does = needs = ""
 
     def __init__(self, name: str, *, works: bool | None = True, cannot: str = "") -> None:
         """Name it; ``cannot`` is why it cannot be tried."""
-        self.NAME, self.LABEL = name, f"the cure {name}"
+        self.name, self.label = name, f"the cure {name}"
         self._works, self._cannot = works, cannot
 
-    def parameters(self, setting: Setting, /) -> tuple[str, ...]:
-        """It has no parameter."""
-        del setting
-        return ("",)
-
-    def change(self, parameter: str, setting: Setting, /) -> Change:
+    def treatment(self, parameter: str, setting: Setting, /) -> Treatment:
         """Set CURE to its name."""
         del setting
-        return Change(environment={"CURE": f"{self.NAME}{parameter}"})
+        return Treatment(environment={"CURE": f"{self.name}{parameter}"})
 
     def why_not(self, parameter: str, setting: Setting, /) -> str:
         """Say what it was told to."""
         del parameter, setting
         return self._cannot
 
-    def seen(self, parameter: str, reports: Iterable[Report], /) -> Seen:
+    def mechanism(self, parameter: str, reports: Iterable[Report], /) -> Mechanism:
         """Say what it was told to."""
         del parameter, reports
-        return Seen(self._works, f"{self.NAME} was {'seen' if self._works else 'not seen'}")
+        return Mechanism(self._works, f"{self.name} was {'seen' if self._works else 'not seen'}")
 
     def lines(self, parameter: str, /) -> tuple[str, ...]:
         """Set the variable."""
-        return (f"export CURE={self.NAME}{parameter}",)
+        return (f"export CURE={self.name}{parameter}",)
 
 
 def candidate(
@@ -87,11 +81,13 @@ class Scripted:
         self.names: list[str] = []
         self.limits_s: list[float | None] = []
 
-    def run(self, change: Change, *, profile: bool = False, limit_s: float | None = None) -> Run:
+    def run(
+        self, treatment: Treatment, *, profile: bool = False, limit_s: float | None = None
+    ) -> Run:
         """Run it once."""
         del profile
         self.limits_s.append(limit_s)
-        self.names.append(change.environment.get("CURE") or "")
+        self.names.append(treatment.environment.get("CURE") or "")
         return self._script(self.names[-1], len(self.names) - 1)
 
     def trace(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tailwave.cures.catalogue.base import Change
+from tailwave.cures.catalogue.base import Treatment
 from tailwave.cures.trials.experiment import Bench, experiment
 from tailwave.cures.trials.machine import Machine
 from tailwave.cures.trials.preparing import Wanted
@@ -129,11 +129,13 @@ class Interrupted(Profiled):
         super().__init__()
         self._at = at
 
-    def run(self, change: Change, *, profile: bool = False, limit_s: float | None = None) -> Run:
+    def run(
+        self, treatment: Treatment, *, profile: bool = False, limit_s: float | None = None
+    ) -> Run:
         """Run it, or be interrupted."""
         if len(self.names) == self._at:
             raise KeyboardInterrupt
-        return super().run(change, profile=profile, limit_s=limit_s)
+        return super().run(treatment, profile=profile, limit_s=limit_s)
 
 
 @pytest.mark.parametrize(("at", "rounds"), [(0, 0), (1, 0), (3, 0), (4, 1), (8, 2), (10, 3)])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tailwave.cures.catalogue.base import Action, Change
+from tailwave.cures.catalogue.base import Task, Treatment
 from tailwave.cures.trials.run import Run, why_failed
 from tailwave.cures.trials.runner import ProcessRunner
 from tailwave.errors import UnavailableError
@@ -27,7 +27,7 @@ def runner(folder: Path, code: str) -> ProcessRunner:
 
 def ran(folder: Path, code: str) -> Run:
     """Run a Python program given as text, unchanged."""
-    return runner(Path(tempfile.mkdtemp(dir=folder)), code).run(Change(), limit_s=_PATIENCE_S)
+    return runner(Path(tempfile.mkdtemp(dir=folder)), code).run(Treatment(), limit_s=_PATIENCE_S)
 
 
 def test_the_end_and_the_output(tmp_path: Path) -> None:
@@ -52,20 +52,21 @@ def test_what_changes_is_given_to_the_child_alone(tmp_path: Path) -> None:
     show = "import os; print(*[os.environ.get(n) for n in ('KEPT', 'GONE', 'NEW')])"
     program = runner(tmp_path, show)
     before = dict(os.environ)
-    changed = program.run(Change(environment={"NEW": "2", "GONE": None}))
+    changed = program.run(Treatment(environment={"NEW": "2", "GONE": None}))
     assert changed.output.split() == ["1", "None", "2"]
-    assert program.run(Change()).output.split() == ["1", "1", "None"]
+    assert program.run(Treatment()).output.split() == ["1", "1", "None"]
     assert dict(os.environ) == before
 
 
 def test_the_plan_is_where_the_hook_looks(tmp_path: Path) -> None:
-    """TAILWAVE_TRIAL names a file with the report's path, the actions and the profile."""
-    show = "import os; print(open(os.environ['TAILWAVE_TRIAL']).read())"
+    """TAILWAVE_PLAN names a file with the report's path, the tasks and the profile."""
+    show = "import os; print(open(os.environ['TAILWAVE_PLAN']).read())"
     program = runner(tmp_path, show)
-    plain = json.loads(program.run(Change(actions=(Action("compile", {"mode": "x"}),))).output)
-    assert plain["actions"] == [{"name": "compile", "parameters": {"mode": "x"}}]
+    task = Task("compile", "a:B", {"mode": "x"})
+    plain = json.loads(program.run(Treatment(tasks=(task,))).output)
+    assert plain["tasks"] == [{"name": "compile", "action": "a:B", "parameters": {"mode": "x"}}]
     assert plain["profile"] is None
-    profiled = json.loads(program.run(Change(), profile=True).output)
+    profiled = json.loads(program.run(Treatment(), profile=True).output)
     assert Path(profiled["profile"].pop("trace")).parent == Path(profiled["report"]).parent
     assert profiled["profile"] == {
         "after_steps": 3, "steps": 5, "after_seconds": 3.0, "seconds": 2.0,
@@ -76,12 +77,12 @@ def test_the_plan_is_where_the_hook_looks(tmp_path: Path) -> None:
 def test_the_profile_is_found(tmp_path: Path) -> None:
     """A trace that the program wrote is the runner's."""
     write = (
-        "import json, os; p = json.load(open(os.environ['TAILWAVE_TRIAL']))['profile'];"
+        "import json, os; p = json.load(open(os.environ['TAILWAVE_PLAN']))['profile'];"
         "p and open(p['trace'], 'w').write('{}')"
     )
     program = runner(tmp_path, write)
-    program.run(Change(), profile=True)
-    program.run(Change())
+    program.run(Treatment(), profile=True)
+    program.run(Treatment())
     assert Path(program.trace()).read_text() == "{}"
 
 
@@ -89,7 +90,7 @@ def test_reports_are_read_and_torn_ones_left_out(tmp_path: Path) -> None:
     """Each process of the program leaves one; what is no report counts as none."""
     write = """
 import json, os
-report = json.load(open(os.environ["TAILWAVE_TRIAL"]))["report"]
+report = json.load(open(os.environ["TAILWAVE_PLAN"]))["report"]
 for name, text in (("1", '{"pid": 1, "steps": {"us": [2.0]}}'), ("2", '{"pid": '), ("3", "[]")):
     open(f"{report}-x{name}.json", "w").write(text)
 """
@@ -127,14 +128,14 @@ def test_a_program_that_cannot_be_started(tmp_path: Path, text: str, words: str)
     script.chmod(0o755)
     program = ProcessRunner((str(script),), tmp_path, ENVIRONMENT)
     with pytest.raises(UnavailableError, match=rf"cannot run .*plain: {words}"):
-        program.run(Change())
+        program.run(Treatment())
 
 
 def test_a_folder_that_takes_no_file(tmp_path: Path) -> None:
     """A full disk or a folder that has gone is said to be so, and what to do."""
     program = runner(tmp_path / "gone", "")
     with pytest.raises(UnavailableError, match=r"cannot write under .* \(No such .*TMPDIR"):
-        program.run(Change())
+        program.run(Treatment())
 
 
 def test_the_last_line_is_fit_to_be_shown(tmp_path: Path) -> None:
@@ -155,7 +156,7 @@ def test_half_a_line_is_not_kept(tmp_path: Path) -> None:
 def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     """With all that it started; a program that does not listen is killed."""
     stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True)"
-    run = runner(tmp_path, f"{stubborn}\nwhile True: time.sleep(60)").run(Change(), limit_s=2.0)
+    run = runner(tmp_path, f"{stubborn}\nwhile True: time.sleep(60)").run(Treatment(), limit_s=2.0)
     assert run.timed_out
     assert run.code == -signal.SIGKILL
     assert why_failed(run) == "it did not end within 2 s"
@@ -164,7 +165,7 @@ def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 def test_a_run_that_takes_too_long_may_clean_up(tmp_path: Path) -> None:
     """It is asked to end before it is killed."""
     polite = "import signal, time\nsignal.signal(15, lambda *_: exit(7))\ntime.sleep(60)"
-    run = runner(tmp_path, polite).run(Change(), limit_s=2.0)
+    run = runner(tmp_path, polite).run(Treatment(), limit_s=2.0)
     assert (run.timed_out, run.code) == (True, 7)
 
 
@@ -193,4 +194,4 @@ def test_a_trial_inside_a_trial_starts_afresh(tmp_path: Path) -> None:
     show = "import os; print(open('/proc/self/environ').read().count('_TRIAL_ROOT=77'))"
     environment = {**ENVIRONMENT, "TAILWAVE_TRIAL_ROOT": "77:"}
     program = ProcessRunner((sys.executable, "-c", show), tmp_path, environment)
-    assert program.run(Change()).output.strip() == "0"
+    assert program.run(Treatment()).output.strip() == "0"

@@ -1,71 +1,70 @@
 """Let matrix products leave some SMs alone.
 
-What it does:
-    PyTorch tells cuBLASLt to plan its products for fewer SMs, so that they fit beside a kernel
-    that holds the others, instead of waiting for them in a wave of their own.
-
-What it needs:
-    A PyTorch program on Hopper; the call is private and experimental
-    (torch._C._set_sm_carveout_experimental), and only some products listen. On an H200 it gained
-    nothing in any of 15 cases: it can be named, and is never chosen.
-
-How its mechanism is seen:
-    PyTorch gives back the number that was set.
-
-How it is undone:
-    The setting ends with the process.
-
-Lines to keep it:
-    torch._C._set_sm_carveout_experimental(16)
+On an H200 it gained nothing in any of 15 cases: it can be named, and is never chosen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from types import ModuleType
 
-from tailwave.cures.catalogue.base import (
-    Action,
-    Change,
-    Report,
-    Seen,
-    Setting,
-    acted,
-    needs_python,
-    not_seen,
-    whole,
-)
+from tailwave.cures.catalogue.base import ActionReport, CureInProgram, Mechanism, Setting, whole
+from tailwave.cures.hook.action import Action
 
-NAME = "sm-carveout"
-LABEL = "SMs that matrix products leave alone"
-ANSWERS: tuple[str, ...] = ()
-EVIDENCE: tuple[str, ...] = ()
+
+class SmCarveout(Action):
+    """Sets the number of SMs to leave (``sms``), and reads it back at the end."""
+
+    IDLE = "the program did not import torch"
+
+    def on_torch(self, torch: ModuleType) -> None:
+        """Set it."""
+        sms = int(str(self.parameters["sms"]))
+        if not hasattr(torch._C, "_set_sm_carveout_experimental"):  # noqa: SLF001  it has no other
+            self.refuse(f"torch {torch.__version__} has no SM carve-out")
+            return
+        self._read = torch._C._get_sm_carveout_experimental  # noqa: SLF001
+        torch._C._set_sm_carveout_experimental(sms)  # noqa: SLF001
+        self.applied = self._read() == sms
+
+    def seen(self) -> dict[str, object]:
+        """Return the number that torch holds now."""
+        return {"sms": self._read()} if self.applied else {}
+
 
 _MOST = 1024
 
 
-def parameters(_: Setting) -> tuple[str, ...]:
-    """None: only the user knows how many SMs something else holds."""
-    return ()
+class SmCarveoutCure(CureInProgram):
+    """Works where PyTorch gives back the number that was set."""
 
+    name = "sm-carveout"
+    label = "SMs that matrix products leave alone"
+    does = (
+        "PyTorch tells cuBLASLt to plan its products for fewer SMs, so that they fit beside a "
+        "kernel that holds the others, instead of waiting for them in a wave of their own."
+    )
+    needs = (
+        "A PyTorch program on Hopper; the call is private and experimental "
+        "(torch._C._set_sm_carveout_experimental), and only some products listen."
+    )
+    example = "16"
+    action = SmCarveout
 
-def change(parameter: str, _: Setting) -> Change:
-    """Ask the hook."""
-    return Change(actions=(Action(NAME, {"sms": whole(NAME, parameter, 1, _MOST)}),))
+    def parameters(self, _: Setting, /) -> tuple[str, ...]:
+        """None: only the user knows how many SMs something else holds."""
+        return ()
 
+    def options(self, parameter: str) -> dict[str, str | int]:
+        """So many SMs."""
+        return {"sms": whole(self.name, parameter, 1, _MOST)}
 
-def why_not(_: str, setting: Setting) -> str:
-    """Only inside Python."""
-    return needs_python(setting)
+    def judged(self, parameter: str, report: ActionReport) -> Mechanism:
+        """Look at what PyTorch gives back."""
+        if report.first("sms") != int(parameter):
+            return report.missing("PyTorch did not take the number")
+        sentence = f"PyTorch plans its products without {parameter} SMs."
+        return Mechanism(works=True, sentence=sentence)
 
-
-def seen(parameter: str, reports: Iterable[Report]) -> Seen:
-    """Look at what PyTorch gives back."""
-    found = acted(NAME, reports)
-    if found.first("sms") == int(parameter):
-        return Seen(works=True, sentence=f"PyTorch plans its products without {parameter} SMs.")
-    return not_seen(found, "PyTorch did not take the number")
-
-
-def lines(parameter: str) -> tuple[str, ...]:
-    """PyTorch's own, private as it is."""
-    return (f"torch._C._set_sm_carveout_experimental({parameter})",)
+    def lines(self, parameter: str, /) -> tuple[str, ...]:
+        """PyTorch's own, private as it is."""
+        return (f"torch._C._set_sm_carveout_experimental({parameter})",)

@@ -7,7 +7,7 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from tailwave.cures.hook.compiler import pass_over
+from tailwave.cures.hook.calls import pass_over
 
 # The ways in which a program changes a module. (Lists and other objects that a module holds can be
 # changed in place unseen: a graph is only as safe as forward is a function of the module.)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from tailwave.cures.hook import main_thread, plan
+from tailwave.cures.hook import plan
 from tailwave.cures.hook.guard import Guard
 
 # No recording is longer, whatever its steps take: a trace grows by some 10 MB a second.
@@ -107,7 +108,7 @@ class Profile:
             self.end()
 
     def _later(self, seconds: float, call: Callable[[], None]) -> None:
-        timer = threading.Timer(seconds, main_thread.run, (call,))
+        timer = threading.Timer(seconds, in_main_thread, (call,))
         timer.daemon = True
         timer.start()
 
@@ -120,3 +121,26 @@ class Profile:
         self._step.__exit__(None, None, None)
         self._step = None
         self._steps += 1
+
+
+def in_main_thread(call: Callable[[], None]) -> None:
+    """Have the main thread call, soon; ``call`` must not raise.
+
+    torch records the operations of the thread that started its profiler, so a timer's thread must
+    not start it. Python offers this way in C alone (Py_AddPendingCall); it needs no signal, which
+    the program might use for itself.
+    """
+
+    def pending(_: int | None) -> int:
+        call()
+        _waiting.remove(callback)
+        return 0
+
+    callback = _Pending(pending)
+    _waiting.append(callback)
+    if ctypes.pythonapi.Py_AddPendingCall(callback, None) != 0:
+        _waiting.remove(callback)
+
+
+_Pending = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+_waiting: list[object] = []  # C keeps no reference to a callback

@@ -1,15 +1,15 @@
-"""The names of what CUPTI recorded, by its pointers and numbers."""
+"""The names of what CUPTI recorded, by its pointers and numbers; C++ names as people write them."""
 
 from __future__ import annotations
 
+import ctypes
 import re
 from typing import Final
 
 import numpy as np
 
-from tailwave.cures.recorder.demangle import demangled
-from tailwave.model import Ints, SmallInts
-from tailwave.recordings import MEMORY, Codes, operator_name
+from tailwave.model import Flags, Ints, SmallInts
+from tailwave.recordings import MEMORY, Codes
 
 # CUPTI adds to a call's name the version of CUDA that it came with.
 _CALL_VERSION: Final = re.compile(r"(_v\d+)?(_pt(sz|ds))?$")
@@ -37,15 +37,35 @@ class Texts(Codes):
             lambda one: _CALL_VERSION.sub("", calls.get(f"{domain}:{one}") or f"call {one}"),
         )
 
-    def of_ranges(self, pointers: Ints) -> tuple[SmallInts, Ints]:
-        """Return the codes of NVTX ranges, and 1 for each that is an operator's own."""
-        names = {one: self._texts.get(one) or "range" for one in np.unique(pointers).tolist()}
-        short = {one: operator_name(name) for one, name in names.items()}
-        operators = [one for one in names if short[one] != names[one]]
-        codes = self.named(pointers, short.__getitem__)
-        return codes, np.isin(pointers, operators).astype(np.int64)
+    def of_ranges(self, pointers: Ints) -> SmallInts:
+        """Return the codes of NVTX ranges."""
+        return self.named(pointers, lambda one: self._texts.get(one) or "range")
 
-    def is_named(self, pointers: Ints) -> Ints:
-        """Return 1 for each pointer to a string that is not empty."""
+    def is_named(self, pointers: Ints) -> Flags:
+        """Tell which pointers lead to a string that is not empty."""
         named = [one for one in np.unique(pointers).tolist() if self._texts.get(one)]
-        return np.isin(pointers, named).astype(np.int64)
+        return np.isin(pointers, named)
+
+
+def demangled(names: list[str]) -> list[str]:
+    """Return the names of kernels demangled; as they are where there is no C++ library."""
+    try:
+        library, free = ctypes.CDLL("libstdc++.so.6"), ctypes.CDLL(None).free
+    except OSError:
+        return names
+    demangle = library["__cxa_demangle"]
+    demangle.restype = ctypes.c_void_p
+    free.argtypes = [ctypes.c_void_p]
+    return [_one(demangle, free, name) for name in names]
+
+
+def _one(demangle: ctypes._NamedFuncPointer, free: ctypes._NamedFuncPointer, name: str) -> str:
+    if not name.startswith("_Z"):
+        return name
+    status = ctypes.c_int()
+    found = demangle(name.encode(), None, None, ctypes.byref(status))
+    if not found:
+        return name
+    text = ctypes.string_at(found).decode(errors="replace")
+    free(found)
+    return text

@@ -14,7 +14,7 @@ from tailwave.errors import UnreadableInputError
 Records = np.ndarray[tuple[int], np.dtype[np.void]]
 
 
-class Told(msgspec.Struct, frozen=True):
+class ProcessReport(msgspec.Struct, frozen=True):
     """What a process wrote beside its records.
 
     ``blocks`` are the buffers' bytes in the file, ``sizes`` a record's bytes by kind. ``texts``
@@ -42,31 +42,31 @@ class Told(msgspec.Struct, frozen=True):
     error: str = ""
 
 
-def read_told(path: Path) -> Told:
+def read_report(path: Path) -> ProcessReport:
     """Read a process's report; raises UnreadableInputError for one that is damaged."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Told, strict=False)
+        return msgspec.json.decode(path.read_bytes(), type=ProcessReport, strict=False)
     except (OSError, msgspec.DecodeError) as error:
         raise UnreadableInputError(
             f"{path} is no report of a recorded process: {error}."
         ) from error
 
 
-def read_records(told: Told) -> tuple[dict[int, Records], int]:
+def read_records(report: ProcessReport) -> tuple[dict[int, Records], int]:
     """Read a process's records by kind, and how many bytes of them could not be told apart.
 
     Of a process that was killed, what it wrote after its last report is read too.
     """
     try:
-        data = Path(told.records).read_bytes() if told.records else b""
+        data = Path(report.records).read_bytes() if report.records else b""
     except FileNotFoundError:
         data = b""
     except OSError as error:
-        raise UnreadableInputError(f"cannot read {told.records}: {error.strerror}.") from error
-    places, lost = _places(data, told.sizes)
+        raise UnreadableInputError(f"cannot read {report.records}: {error.strerror}.") from error
+    places, lost = _places(data, report.sizes)
     found: dict[int, Records] = {}
     for kind, starts in places.items():
-        form = layout(kind, told.sizes[kind])
+        form = layout(kind, report.sizes[kind])
         if form is not None:
             found[kind] = _gathered(data, starts, form)
     return found, lost

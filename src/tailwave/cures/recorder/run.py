@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,9 +12,13 @@ from typing import Final
 
 import msgspec
 
+from tailwave.cures.hook import hooked
+from tailwave.cures.hook.profile import LONGEST_S
 from tailwave.errors import UnavailableError
 
-_INJECT: Final = Path(__file__).parents[1] / "hook" / "inject"
+# What torch's profiler records: steps after the first ones, which warm up; of a program without
+# marks all from when CUDA has come up on, as long as the profiler goes on at most (``LONGEST_S``).
+_PROFILE: Final = {"after_steps": 3, "steps": 30, "after_seconds": 0.1, "seconds": LONGEST_S}
 _BY_A_SIGNAL: Final = 128  # what a shell adds to the signal's number
 _PASSED_ON: Final = (signal.SIGTERM, signal.SIGHUP)
 
@@ -27,13 +30,10 @@ def run(command: Sequence[str], folder: Path, environment: Mapping[str, str]) ->
     command.
     """
     plan = folder / "plan.json"
-    plan.write_bytes(msgspec.json.encode({"report": str(folder / "process")}))
-    paths = [str(_INJECT), environment.get("PYTHONPATH", "")]
-    changed = {
-        **environment,
-        "PYTHONPATH": os.pathsep.join(path for path in paths if path),
-        "TAILWAVE_RECORD": str(plan),
-    }
+    profile = {"trace": str(folder / "trace.json"), **_PROFILE}
+    wanted = {"report": str(folder / "report"), "tasks": (), "profile": profile, "record": True}
+    plan.write_bytes(msgspec.json.encode(wanted))
+    changed = hooked(environment, plan)
     try:
         program = subprocess.Popen(command, env=changed)  # noqa: S603 - what the user names
     except (OSError, ValueError) as error:

@@ -8,11 +8,11 @@ import numpy as np
 
 from tailwave.cures.recorder import layouts
 from tailwave.cures.recorder.codes import Texts
-from tailwave.cures.recorder.raw import Records, Told
+from tailwave.cures.recorder.raw import ProcessReport, Records
 from tailwave.model import Flags, GpuKind, HostKind, Ints
 from tailwave.recordings import Table
 
-Found: TypeAlias = dict[int, Records]
+RecordsByKind: TypeAlias = dict[int, Records]
 
 _DOMAINS: Final = {layouts.DRIVER: 1, layouts.RUNTIME: 2}
 _RANGE_BEGINS, _RANGE_ENDS = 2, 4  # CUPTI_ACTIVITY_FLAG_MARKER_START, _END
@@ -29,7 +29,7 @@ def column(records: Records, field: str) -> Ints:
     return np.ascontiguousarray(records[field]).astype(np.int64)
 
 
-def gpu_columns(found: Found, codes: Texts) -> Table:
+def gpu_columns(found: RecordsByKind, codes: Texts) -> Table:
     """Return what the GPUs did, in the order of the records."""
     copies = (found.get(layouts.MEMCPY), found.get(layouts.MEMCPY_PEER))
     parts = [_kernels(found.get(layouts.KERNEL), codes)]
@@ -80,17 +80,17 @@ def _gpu(records: Records, own: Table) -> Table:
     return {**shared, "graph_node": np.where(node == 0, -1, node), **unknown, **own}
 
 
-def host_columns(found: Found, told: Told, codes: Texts) -> Table:
+def host_columns(found: RecordsByKind, report: ProcessReport, codes: Texts) -> Table:
     """Return what the host's threads did: calls, NVTX ranges, the program's marks of its steps."""
     parts: list[Table | None] = [
-        _calls(records, kind, told, codes) for kind, records in _outer_calls(found).items()
+        _calls(records, kind, report, codes) for kind, records in _outer_calls(found).items()
     ]
-    parts += [_ranges(found.get(layouts.MARKER), codes), _steps(told, codes)]
+    parts += [_ranges(found.get(layouts.MARKER), codes), _steps(report, codes)]
     fields = ("start", "end", "name", "kind", "thread", "correlation")
     return _joined(parts, {field: np.zeros(0, dtype=np.int64) for field in fields})
 
 
-def _outer_calls(found: Found) -> Found:
+def _outer_calls(found: RecordsByKind) -> RecordsByKind:
     """Return the calls that the program made: not those of the driver within the runtime's own.
 
     Both bear one correlation.
@@ -103,8 +103,8 @@ def _outer_calls(found: Found) -> Found:
     return calls
 
 
-def _calls(records: Records, kind: int, told: Told, codes: Texts) -> Table:
-    name = codes.of_calls(column(records, "number"), _DOMAINS[kind], told.calls)
+def _calls(records: Records, kind: int, report: ProcessReport, codes: Texts) -> Table:
+    name = codes.of_calls(column(records, "number"), _DOMAINS[kind], report.calls)
     fields = ("start", "end", "thread", "correlation")
     shared = {field: column(records, field) for field in fields}
     runtime = _all(records, HostKind.RUNTIME)
@@ -112,29 +112,28 @@ def _calls(records: Records, kind: int, told: Told, codes: Texts) -> Table:
 
 
 def _ranges(records: Records | None, codes: Texts) -> Table | None:
-    """Pair the begin of each range with its end: a library's own, and operators', are operators."""
+    """Pair the begin of each range with its end: a library's own are operators."""
     if records is None:
         return None
     flags = column(records, "flags")
     begins, ends = records[(flags & _RANGE_BEGINS) > 0], records[(flags & _RANGE_ENDS) > 0]
     _, first, last = np.intersect1d(begins["id"], ends["id"], return_indices=True)
     begins, ends = begins[first], ends[last]
-    name, operator = codes.of_ranges(column(begins, "name"))
-    library = codes.is_named(column(begins, "domain"))
+    of_library = codes.is_named(column(begins, "domain"))
     of_thread = column(begins, "object") == _OF_THREAD
     return {
         "start": column(begins, "time"),
         "end": column(ends, "time"),
-        "name": name.astype(np.int64),
-        "kind": np.where((operator | library) > 0, HostKind.OPERATOR, HostKind.ANNOTATION),
+        "name": codes.of_ranges(column(begins, "name")).astype(np.int64),
+        "kind": np.where(of_library, HostKind.OPERATOR, HostKind.ANNOTATION),
         "thread": np.where(of_thread, column(begins, "thread"), column(begins, "process")),
         "correlation": _all(begins, -1),
     }
 
 
-def _steps(told: Told, codes: Texts) -> Table:
+def _steps(report: ProcessReport, codes: Texts) -> Table:
     """Make an annotation of the time from each mark to the next: the first ends no known step."""
-    marks = np.array(told.steps, dtype=np.int64).reshape(-1, 2)
+    marks = np.array(report.steps, dtype=np.int64).reshape(-1, 2)
     name = [codes.code(f"step {number}") for number in range(1, len(marks))]
     return {
         "start": marks[:-1, 0],
@@ -146,7 +145,7 @@ def _steps(told: Told, codes: Texts) -> Table:
     }
 
 
-def wait_columns(found: Found, gpu: Table, codes: Texts) -> Table:
+def wait_columns(found: RecordsByKind, gpu: Table, codes: Texts) -> Table:
     """Return who waited for what."""
     records = found.get(layouts.SYNC, _none())
     kind, stream = column(records, "type"), column(records, "stream")

@@ -1,10 +1,10 @@
-"""One arm of a trial: the program under one change, and what its runs have shown so far."""
+"""One arm of a trial: the program under one treatment, and what its runs have shown so far."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tailwave.cures.catalogue.base import Candidate, Change, Seen
+from tailwave.cures.catalogue.base import Candidate, Mechanism, Treatment
 from tailwave.cures.trials.metric import Figures
 from tailwave.cures.trials.outputs import Match, worst
 from tailwave.model import OutputMatch
@@ -21,12 +21,12 @@ class Arm:
     hold, ``decided`` that its effects left no doubt, so that it is not run any more either.
     """
 
-    def __init__(self, name: str, change: Change, candidate: Candidate | None = None) -> None:
+    def __init__(self, name: str, treatment: Treatment, candidate: Candidate | None = None) -> None:
         """Nothing has been run yet."""
-        self.name, self.change, self.candidate = name, change, candidate
+        self.name, self.treatment, self.candidate = name, treatment, candidate
         self.figures: dict[int, Figures] = {}
         self.outputs: list[Match] = []
-        self.seen = Seen(None, "")
+        self.mechanism = Mechanism(None, "")
         self.over = ""
         self.broken = self.idle = self.decided = False
 

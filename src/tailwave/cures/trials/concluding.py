@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tailwave.cures.catalogue.base import Candidate
-from tailwave.cures.catalogue.choose import Dropped
+from tailwave.cures.catalogue.choose import Rejection
 from tailwave.cures.trials.arm import Arm
 from tailwave.cures.trials.deciding import Judged
 from tailwave.cures.trials.effects import ERROR, agreement, effects
@@ -53,14 +53,14 @@ def outcomes(rounds: Rounds) -> tuple[Outcome, ...]:
     return tuple(sorted(found, key=_rank))
 
 
-def not_tried(dropped: Dropped) -> Outcome:
+def not_tried(rejection: Rejection) -> Outcome:
     """Return the outcome of a candidate that could not be tried or was not worth it."""
-    candidate = dropped.candidate
+    candidate = rejection.candidate
     return Outcome(
         cure=candidate.spec,
         label=candidate.label,
         decision=Decision.NOT_APPLICABLE,
-        why=dropped.why,
+        why=rejection.why,
         bound=candidate.bound,
     )
 
@@ -99,7 +99,7 @@ def _outcome(rounds: Rounds, arm: Arm) -> Outcome:
         effects=rounds.effects_of(arm),
         rounds=len(arm.figures),
         bound=arm.candidate.bound,
-        mechanism=Mechanism(arm.seen.works, arm.seen.sentence),
+        mechanism=Mechanism(arm.mechanism.works, arm.mechanism.sentence),
         outputs=Outputs(match, detail),
         lines=arm.candidate.lines() if kept else (),
     )

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from tailwave.cures.catalogue import CURES
-from tailwave.cures.catalogue.base import Candidate, Change, Setting, sentence
-from tailwave.cures.catalogue.choose import Choice, Dropped, choose, named
+from tailwave.cures.catalogue.base import Candidate, Setting, Treatment, sentence
+from tailwave.cures.catalogue.choose import Choice, Rejection, choose, named
 from tailwave.cures.trials.diagnosing import diagnosed
 from tailwave.cures.trials.machine import Machine
 from tailwave.cures.trials.metric import Metric, default_metric, figures
@@ -16,7 +16,7 @@ from tailwave.cures.trials.run import Run, Runner, why_failed
 from tailwave.errors import UnreadableInputError, UsageError
 from tailwave.model import Diagnosis
 
-UNCHANGED = Change()
+UNCHANGED = Treatment()
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -98,12 +98,12 @@ def _setting(wanted: Wanted, machine: Machine, diagnosis: Diagnosis | None, firs
 def _named(specs: tuple[str, ...], setting: Setting) -> Choice:
     """Return the candidates that a user names, apart from those that cannot be tried here."""
     candidates: list[Candidate] = []
-    dropped: list[Dropped] = []
+    dropped: list[Rejection] = []
     for spec in dict.fromkeys(specs):
         candidate = named(spec, setting, CURES)
         why = candidate.why_not(setting)
         if why:
-            dropped.append(Dropped(candidate, why))
+            dropped.append(Rejection(candidate, why))
         else:
             candidates.append(candidate)
     return Choice(candidates=tuple(candidates), dropped=tuple(dropped))

@@ -129,7 +129,7 @@ class Rounds:
         self._call_up()
 
     def _arm(self, candidate: Candidate) -> Arm:
-        return Arm(candidate.spec, candidate.change(self._setting), candidate)
+        return Arm(candidate.spec, candidate.treatment(self._setting), candidate)
 
     def _call_up(self) -> None:
         """Bring a reserve into play where what it stands in for failed or did not take hold."""
@@ -144,7 +144,7 @@ class Rounds:
         done, total = self.completed * of + place, rounds * of + 1
         what = f"round {self.completed + 1} of {rounds}: {arm.name}"
         self._observer.begin(what, done, total, self._left_s(total - done))
-        run = self._runner.run(arm.change, limit_s=self._limit_s(arm))
+        run = self._runner.run(arm.treatment, limit_s=self._limit_s(arm))
         self._seconds.append(run.seconds)
         if arm.candidate is None:
             self._slowest_s = max(self._slowest_s, run.seconds)
@@ -169,9 +169,9 @@ class Rounds:
         elif problem:
             arm.over, arm.broken = f"With it the program fails: {problem}", True
         elif arm.candidate is not None:
-            arm.seen = arm.candidate.seen(run.reports)
-            if arm.seen.works is False:
-                arm.over, arm.idle = f"It did not take hold: {arm.seen.sentence}", True
+            arm.mechanism = arm.candidate.mechanism(run.reports)
+            if arm.mechanism.works is False:
+                arm.over, arm.idle = f"It did not take hold: {arm.mechanism.sentence}", True
         return {} if found is None else {arm.name: found}
 
     def _measured(self, run: Run) -> tuple[Figures | None, str]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from tailwave.cures.catalogue.base import Change, Report
+from tailwave.cures.catalogue.base import Report, Treatment
 
 
 class Steps(msgspec.Struct, frozen=True):
@@ -72,9 +72,11 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Runner(Protocol):
-    """Runs the program, again and again, each time under a change that ends with the run."""
+    """Runs the program, again and again, each time under a treatment that ends with the run."""
 
-    def run(self, change: Change, *, profile: bool = False, limit_s: float | None = None) -> Run:
+    def run(
+        self, treatment: Treatment, *, profile: bool = False, limit_s: float | None = None
+    ) -> Run:
         """Run it once, for at most ``limit_s`` seconds, recording a profile if asked to."""
 
     def trace(self) -> str:

@@ -15,7 +15,8 @@ from typing import IO, Final
 
 import msgspec
 
-from tailwave.cures.catalogue.base import Change, Report
+from tailwave.cures.catalogue.base import Report, Treatment
+from tailwave.cures.hook import hooked
 from tailwave.cures.trials import mps, supervisor
 from tailwave.cures.trials.printed import last_line
 from tailwave.cures.trials.run import Run
@@ -31,7 +32,6 @@ _IN_WORDS: Final = {
     os.strerror(errno.ENOEXEC): "it is no program, and no first line says what runs it (#!/bin/sh)",
 }
 _END_S = 10.0  # for a supervisor that was told to end; its own grace is shorter
-_INJECT: Final = Path(__file__).parents[1] / "hook" / "inject"
 # Enough steps for a diagnosis, after the first ones, which warm up; and what a program without
 # marks gives in the same time.
 _PROFILE: Final = {"after_steps": 3, "steps": 5, "after_seconds": 3.0, "seconds": 2.0}
@@ -76,7 +76,7 @@ class _Capture(Thread):
 
 
 class ProcessRunner:
-    """Runs one command; all that a change sets is given to the child alone."""
+    """Runs one command; all that a treatment sets is given to the child alone."""
 
     def __init__(
         self,
@@ -90,29 +90,31 @@ class ProcessRunner:
         self._runs = 0
         self._trace = ""
 
-    def run(self, change: Change, *, profile: bool = False, limit_s: float | None = None) -> Run:
+    def run(
+        self, treatment: Treatment, *, profile: bool = False, limit_s: float | None = None
+    ) -> Run:
         """Run it once. Raises UnavailableError when the command or MPS cannot be started."""
         try:
-            return self._run(change, limit_s, profile=profile)
+            return self._run(treatment, limit_s, profile=profile)
         except OSError as error:
             raise UnavailableError(
                 f"cannot write under {self._folder.parent} ({error.strerror}): make room there, or "
                 "name another folder by TMPDIR."
             ) from error
 
-    def _run(self, change: Change, limit_s: float | None, *, profile: bool) -> Run:
+    def _run(self, treatment: Treatment, limit_s: float | None, *, profile: bool) -> Run:
         self._runs += 1
         folder = self._folder / f"run-{self._runs}"
         folder.mkdir()
         trace = folder / "trace.json"
         plan = {
             "report": str(folder / "report"),
-            "actions": [{"name": a.name, "parameters": a.parameters} for a in change.actions],
+            "tasks": [task._asdict() for task in treatment.tasks],
             "profile": {"trace": str(trace), **_PROFILE} if profile else None,
         }
         (folder / "plan.json").write_bytes(msgspec.json.encode(plan))
-        environment = self._changed(change, folder / "plan.json")
-        with _under_mps(change.mps_percent, environment, folder) as under_mps:
+        environment = self._changed(treatment, folder / "plan.json")
+        with _under_mps(treatment.mps_percent, environment, folder) as under_mps:
             run = self._supervised(folder, {**environment, **under_mps}, limit_s)
         if profile:
             self._trace = str(trace) if trace.is_file() else ""
@@ -122,17 +124,14 @@ class ProcessRunner:
         """Return the path of the profile that was recorded, "" where there is none."""
         return self._trace
 
-    def _changed(self, change: Change, plan: Path) -> dict[str, str]:
+    def _changed(self, treatment: Treatment, plan: Path) -> dict[str, str]:
         environment = dict(self._environment)
-        for name, value in change.environment.items():
+        for name, value in treatment.environment.items():
             if value is None:
                 environment.pop(name, None)
             else:
                 environment[name] = value
-        paths = [str(_INJECT), environment.get("PYTHONPATH", "")]
-        environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-        environment["TAILWAVE_TRIAL"] = str(plan)
-        return environment
+        return hooked(environment, plan)
 
     def _supervised(self, folder: Path, environment: dict[str, str], limit_s: float | None) -> Run:
         result = folder / "result.json"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +12,28 @@ import pytest
 from tailwave.model import GpuKind, HostKind, Timeline
 from tailwave.recordings.readers import read
 from tailwave.recordings.readers.kineto import read_trace
-from tests.cures.hook.recording.recorded import Machine, machine
+from tests.cures.hook.recording.recorded import Machine, built, environment
 
-LAUNCHES = """
-for _ in range({steps}):
-    for _ in range(20):
-        fake.fake_launch()
-    tailwave.step()
-"""
+
+@pytest.fixture(scope="session")
+def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the fakes."""
+    return built(tmp_path_factory.mktemp("fakes"))
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Machine:
+def here(
+    fakes: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> Machine:
     """Return a machine with the fakes."""
-    return machine(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for name, value in environment(fakes).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("RANK", raising=False)
+    return Machine(tmp_path, capfd)
 
 
 def names(timeline: Timeline, kind: HostKind) -> list[str]:
@@ -32,63 +42,57 @@ def names(timeline: Timeline, kind: HostKind) -> list[str]:
     return [timeline.names[code] for code in host.name[host.kind == kind]]
 
 
+LAUNCHES = """
+for _ in range(30):
+    for _ in range(20):
+        fake.fake_launch()
+    tailwave.step()
+fake.fake_range()
+print("said")
+"""
+
+
 def test_a_program_becomes_a_timeline_that_is_diagnosed(here: Machine) -> None:
-    """Kernels, the calls that launched them, steps and the GPU's properties are in the file."""
-    ran = here.run("record", "--", *here.program(LAUNCHES.format(steps=30) + "print('said')"))
-    assert ran.returncode == 0
-    assert ran.stdout == "said\n"
-    assert ran.stderr == "tailwave: 600 pieces of GPU work recorded in recording.tailwave\n"
+    """Kernels, the calls that launched them, steps, ranges and the GPU's properties are there.
+
+    The Chrome trace has the same rows, times and launches.
+    """
+    ran = here.run("record", "--chrome", "t.json", "--", *here.program(LAUNCHES))
+    assert (ran.code, ran.out) == (0, "said\n")
+    said = "tailwave: 600 pieces of GPU work recorded by CUPTI in recording.tailwave, t.json\n"
+    assert ran.err == said
     (timeline,) = read(here.folder / "recording.tailwave")
-    gpu = timeline.gpu
+    gpu, host = timeline.gpu, timeline.host
     assert len(gpu) == 600
     assert set(gpu.kind.tolist()) == {GpuKind.KERNEL}
     assert {timeline.names[code] for code in gpu.name} == {"fake(float*, int)"}
     assert (gpu.end - gpu.start).tolist() == [1000] * 600
     assert (gpu.grid[0], gpu.block[0], gpu.registers[0], gpu.shared[0]) == (8, 8, 24, 48)
-    assert timeline.host.start[gpu.launch].tolist() == (gpu.start - 2000).tolist()
+    assert host.start[gpu.launch].tolist() == (gpu.start - 2000).tolist()
     assert set(names(timeline, HostKind.RUNTIME)) == {"cuLaunchKernel"}
-    assert names(timeline, HostKind.ANNOTATION) == [f"step {number}" for number in range(1, 30)]
+    steps = [f"step {number}" for number in range(1, 30)]
+    assert names(timeline, HostKind.ANNOTATION) == [*steps, "epoch"]
+    row = np.flatnonzero(host.kind == HostKind.ANNOTATION)[-1]
+    assert host.end[row] - host.start[row] == 1000
+    assert timeline.threads[host.thread[row]].tid == "77"
     (device,) = timeline.devices
     assert (device.name, device.sm_count, device.registers_per_sm) == ("Fake GPU", 16, 82)
-    found = here.diagnosis()
+    found = json.loads(here.run("diagnose", "--json", "recording.tailwave").out)
     assert found["source"]["kind"] == "record"
     assert found["steps"]["median_us"] == 200.0
     assert found["findings"][0]["code"] == "launch-bound"
-
-
-def test_the_chrome_trace_reads_back_to_the_same_totals(here: Machine) -> None:
-    """What --chrome writes has the same rows, times and launches as the recording."""
-    here.run("record", "--chrome", "t.json", "--", *here.program(LAUNCHES.format(steps=5)))
-    (ours,) = read(here.folder / "recording.tailwave")
     theirs = read_trace(here.folder / "t.json")
     for field in ("start", "end", "correlation", "stream", "grid", "block", "shared", "launch"):
-        assert np.array_equal(getattr(ours.gpu, field), getattr(theirs.gpu, field)), field
-    assert np.array_equal(ours.host.start, theirs.host.start)
-    assert np.array_equal(ours.host.kind, theirs.host.kind)
-
-
-def test_ranges_become_annotations(here: Machine) -> None:
-    """An NVTX range has its name, its thread and its time."""
-    here.run("record", "--", *here.program("fake.fake_launch(); fake.fake_range()"))
-    (timeline,) = read(here.folder / "recording.tailwave")
-    host = timeline.host
-    (row,) = np.flatnonzero(host.kind == HostKind.ANNOTATION)
-    assert timeline.names[host.name[row]] == "epoch"
-    assert host.end[row] - host.start[row] == 1000
-    assert timeline.threads[host.thread[row]].tid == "77"
+        assert np.array_equal(getattr(gpu, field), getattr(theirs.gpu, field)), field
+    assert np.array_equal(host.start, theirs.host.start)
+    assert np.array_equal(host.kind, theirs.host.kind)
 
 
 def test_more_than_a_buffer_is_recorded(here: Machine) -> None:
-    """Buffers that come back full are written and used again; no record is lost."""
-    ran = here.run("record", "--", *here.program("for _ in range(100_000): fake.fake_launch()"))
-    assert "100000 pieces of GPU work" in ran.stderr
-    (timeline,) = read(here.folder / "recording.tailwave")
-    assert (timeline.gpu.launch >= 0).all()
-    assert np.diff(timeline.gpu.start).tolist() == [10000] * 99_999
+    """Buffers that come back full are written and used again; no record and no name is lost.
 
-
-def test_a_name_that_comes_late_is_found(here: Machine) -> None:
-    """Names are looked for in ever fewer buffers, and at the end in all the others."""
+    Names are looked for in ever fewer buffers, and at the end in all the others.
+    """
     source = """
 for _ in range(50_000): fake.fake_launch()
 fake.fake_other_kernel()
@@ -96,6 +100,8 @@ for _ in range(10_000): fake.fake_launch()
 """
     here.run("record", "--", *here.program(source))
     (timeline,) = read(here.folder / "recording.tailwave")
+    assert (timeline.gpu.launch >= 0).all()
+    assert np.diff(timeline.gpu.start).tolist() == [10000] * 59_999
     codes, counts = np.unique(timeline.gpu.name, return_counts=True)
     found = dict(zip([timeline.names[code] for code in codes], counts.tolist(), strict=True))
     assert found == {"fake(float*, int)": 50_000, "other": 10_000}
@@ -113,7 +119,7 @@ for _ in range(10_000): fake.fake_launch()
 def test_the_end_of_a_program_is_passed_on(here: Machine, ending: str, code: int) -> None:
     """However it ends, its exit code is the command's, and what it did is recorded."""
     ran = here.run("record", "--", *here.program(f"fake.fake_launch()\n{ending}"))
-    assert ran.returncode == code
+    assert ran.code == code
     (timeline,) = read(here.folder / "recording.tailwave")
     assert len(timeline.gpu) == 1
 
@@ -128,23 +134,24 @@ os.kill(os.getpid(), signal.SIGTERM)
 fake.fake_launch()
 """
     ran = here.run("record", "--", *here.program(source))
-    assert ran.returncode == 0
-    assert "2 pieces of GPU work" in ran.stderr
+    assert ran.code == 0
+    assert "2 pieces of GPU work" in ran.err
 
 
 def test_a_killed_program_leaves_what_was_written(here: Machine) -> None:
     """Buffers that came back before a SIGKILL are read, and a note says that the end is missing."""
     source = """
-import time
-for _ in range(5):
-    for _ in range(20_000): fake.fake_launch()
-    time.sleep(0.6)
+import glob, json
+plan = json.load(open(os.environ["TAILWAVE_PLAN"]))
+reports = os.path.join(os.path.dirname(plan["report"]), "cupti-*.json")
+while not glob.glob(reports):
+    for _ in range(1_000): fake.fake_launch()
 os.kill(os.getpid(), 9)
 """
     ran = here.run("record", "--", *here.program(source))
-    assert ran.returncode == 137
+    assert ran.code == 137
     (timeline,) = read(here.folder / "recording.tailwave")
-    assert 16_000 <= len(timeline.gpu) < 100_000
+    assert len(timeline.gpu) >= 16_000
     assert {timeline.names[code] for code in timeline.gpu.name} == {"fake(float*, int)"}
     assert "The program was killed: what it did last is not in the recording." in timeline.notes
 
@@ -154,7 +161,6 @@ def test_processes_are_ranks(here: Machine) -> None:
     source = """
 import multiprocessing, subprocess
 def work(count):
-    torch.cuda._lazy_init()
     for _ in range(count): fake.fake_launch()
 if __name__ == "__main__":
     fake.fake_launch()
@@ -164,21 +170,19 @@ if __name__ == "__main__":
     subprocess.run([sys.executable, "-c", "print('no GPU')"], check=True)
 """
     ran = here.run("record", "--chrome", "t.json", "--", *here.program(source))
-    assert "6 pieces of GPU work of 3 processes recorded in" in ran.stderr
+    assert "6 pieces of GPU work of 3 processes recorded by CUPTI in" in ran.err
     timelines = read(here.folder / "recording.tailwave")
     assert sorted(len(timeline.gpu) for timeline in timelines) == [1, 2, 3]
     assert [timeline.rank for timeline in timelines] == [0, 1, 2]
-    assert sorted(path.name for path in here.folder.glob("t*.json")) == [
-        "t-0.json",
-        "t-1.json",
-        "t-2.json",
-    ]
+    chrome = sorted(path.name for path in here.folder.glob("t*.json"))
+    assert chrome == ["t-0.json", "t-1.json", "t-2.json"]
 
 
-def test_the_launchers_ranks_are_kept(here: Machine) -> None:
+def test_the_launchers_ranks_are_kept(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process whose launcher gave it a rank has that rank."""
-    program = here.program("fake.fake_launch()")
-    here.run("record", "--", *program, RANK="5", WORLD_SIZE="8")
+    monkeypatch.setenv("RANK", "5")
+    monkeypatch.setenv("WORLD_SIZE", "8")
+    here.run("record", "--", *here.program("fake.fake_launch()"))
     (timeline,) = read(here.folder / "recording.tailwave")
     assert (timeline.rank, timeline.world_size) == (5, 8)
 
@@ -195,7 +199,59 @@ os.waitpid(child, 0)
 fake.fake_launch()
 """
     ran = here.run("record", "--", *here.program(source))
-    assert "2 pieces of GPU work recorded in" in ran.stderr
+    assert "2 pieces of GPU work recorded by CUPTI in" in ran.err
+
+
+TORCH = """
+import tailwave, torch
+for _ in range(3): tailwave.step()
+torch.cuda.init()
+for _ in range(40): tailwave.step()
+"""
+
+
+def test_pytorch_is_recorded_by_its_own_profiler(
+    here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps after the first, in a file whose name says what it is, whatever name was asked."""
+    monkeypatch.setenv("FAKE_TORCH_CUDA", "13.0")
+    command = here.program(TORCH, begin="")
+    ran = here.run("record", "-o", "run.tailwave", "--chrome", "t.json", "--", *command)
+    said = "tailwave: 30 steps recorded by PyTorch's profiler in run.json.gz, t.json\n"
+    assert (ran.code, ran.err) == (0, said)
+    events = json.loads(gzip.decompress((here.folder / "run.json.gz").read_bytes()))
+    assert [event for event in events if event[0] == "+"] == [
+        f"+ProfilerStep#{number}" for number in range(30)
+    ]
+    assert json.loads((here.folder / "t.json").read_bytes()) == events
+
+
+def test_pytorch_without_cuda_beside_another_package_is_recorded_by_cupti(here: Machine) -> None:
+    """Its profiler would not see the GPU: torch loads the data, say, of a program in CuPy."""
+    ran = here.run("record", "--", *here.program("import torch\nfake.fake_launch()"))
+    assert ran.err == "tailwave: 1 pieces of GPU work recorded by CUPTI in recording.tailwave\n"
+
+
+def test_pytorch_that_comes_after_cupti_is_recorded_by_cupti(
+    here: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CUPTI takes one recorder a process."""
+    monkeypatch.setenv("FAKE_TORCH_CUDA", "13.0")
+    source = "import torch\ntorch.cuda.init()\nfake.fake_launch()\nprint(torch.profiler.events)"
+    ran = here.run("record", "--", *here.program(source))
+    assert ran.out == "[]\n"
+    assert ran.err == "tailwave: 1 pieces of GPU work recorded by CUPTI in recording.tailwave\n"
+
+
+def test_pytorch_that_ends_too_soon_is_told(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is the profiler's."""
+    monkeypatch.setenv("FAKE_TORCH_CUDA", "13.0")
+    source = "import tailwave, torch\ntailwave.step()\ntorch.cuda.init()\n"
+    ran = here.run("record", "--", *here.program(source, begin=""))
+    assert ran.code == 69
+    assert ran.err == (
+        "tailwave: nothing was recorded: the program ended before the recording was due.\n"
+    )
 
 
 REFUSED = {
@@ -209,19 +265,18 @@ REFUSED = {
 def test_nothing_to_record_is_one_sentence(here: Machine, command: list[str], words: str) -> None:
     """It says why, and what to do; the code is that of a tool that is not here."""
     ran = here.run("record", "--", *command)
-    assert ran.returncode == 69
-    (line,) = ran.stderr.splitlines()
+    assert ran.code == 69
+    (line,) = ran.err.splitlines()
     assert words in line
     assert not list(here.folder.glob("*.tailwave"))
 
 
-def test_a_refusal_of_cupti_is_one_sentence(here: Machine) -> None:
+def test_a_refusal_of_cupti_is_one_sentence(here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program runs all the same."""
-    command = here.program("print('ran')")
-    ran = here.run("record", "--", *command, FAKE_CUPTI_REFUSES="1")
-    assert ran.returncode == 69
-    assert ran.stdout == "ran\n"
-    assert ran.stderr == (
+    monkeypatch.setenv("FAKE_CUPTI_REFUSES", "1")
+    ran = here.run("record", "--", *here.program("print('ran')"))
+    assert (ran.code, ran.out) == (69, "ran\n")
+    assert ran.err == (
         "tailwave: nothing was recorded: CUPTI refused cuptiActivityEnable: "
         "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (35).\n"
     )
@@ -230,8 +285,8 @@ def test_a_refusal_of_cupti_is_one_sentence(here: Machine) -> None:
 def test_a_failing_program_without_a_gpu_fails_as_it_would(here: Machine) -> None:
     """Its own code comes first; that nothing was recorded is said, no other recorder advised."""
     ran = here.run("record", "--", "python3", "-c", "raise SystemExit(4)")
-    assert ran.returncode == 4
-    assert ran.stderr == (
+    assert ran.code == 4
+    assert ran.err == (
         "tailwave: nothing was recorded: the program ended with exit code 4 before it turned to a "
         "GPU.\n"
     )
@@ -240,4 +295,4 @@ def test_a_failing_program_without_a_gpu_fails_as_it_would(here: Machine) -> Non
 def test_a_folder_that_is_not_there_is_found_before_the_program_runs(here: Machine) -> None:
     """Nobody loses an hour's recording to a typing error."""
     ran = here.run("record", "-o", "no/where.tailwave", "--", *here.program("print('ran')"))
-    assert (ran.returncode, ran.stdout) == (64, "")
+    assert (ran.code, ran.out) == (64, "")

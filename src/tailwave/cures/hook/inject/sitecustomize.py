@@ -15,11 +15,7 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-# The variable that holds the path of a plan, and the module that follows it.
-PLANS = {
-    "TAILWAVE_TRIAL": "tailwave.cures.hook.start",
-    "TAILWAVE_RECORD": "tailwave.cures.hook.recording.start",
-}
+PLAN = "TAILWAVE_PLAN"  # the variable that holds the path of a plan
 HERE = Path(__file__).resolve().parent
 
 
@@ -36,12 +32,12 @@ def load_package() -> None:
     spec.loader.exec_module(package)
 
 
-def start(plan: str, module: str) -> None:
+def start(plan: str) -> None:
     """Start the hook; a hook that cannot start leaves a report that says why."""
     try:
         if "tailwave" not in sys.modules:
             load_package()
-        importlib.import_module(module).start(Path(plan))
+        importlib.import_module("tailwave.cures.hook.start").start(Path(plan))
     except Exception as error:  # noqa: BLE001  # the program must run whatever fails here
         complain(Path(plan), f"the hook did not start: {type(error).__name__}: {error}")
 
@@ -73,7 +69,6 @@ def run_next() -> None:
     spec.loader.exec_module(module)
 
 
-for variable, follower in PLANS.items():
-    if variable in os.environ:
-        start(os.environ[variable], follower)
+if PLAN in os.environ:
+    start(os.environ[PLAN])
 run_next()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,19 @@ KINDS = {
     "event": 36,
     "sync": 38,
 }
+# Those of a timeline: all but the device's own.
+ACTIVITIES = tuple(kind for kind in KINDS if kind != "device")
 DRIVER, RUNTIME = 1, 2  # callback domains
+# Of some 1,300 calls those that launch, copy, wait, allocate and order; the others are switched
+# off, for each call recorded costs the thread that makes it, and a launch of PyTorch's comes with
+# seven that only ask for the device, the last error and the like. Switching on these alone, without
+# their kinds, is not enough: beside the other activities CUPTI 13.0 then leaves out the driver's
+# calls within the runtime's.
+_RECORDED = re.compile(
+    r"cu(da)?(Launch|GraphLaunch|GraphInstantiate|Memcpy|Memset|\w+Synchronize|EventRecord"
+    r"|StreamWait|Malloc|Free|HostAlloc|MemAlloc|MemFree|MemHost|MemPrefetch|ModuleLoad"
+    r"|LibraryLoad)"
+)
 _FLUSH_FORCED = 1
 _SYSTEM_THREAD_IDS = 1
 _PER_THREAD_BUFFERS = 9
@@ -110,6 +123,15 @@ class Cupti:
         named = ((number, self.call_name(domain, number)) for number in range(1, _MOST_CALLS))
         return {number: name for number, name in named if name and name != "INVALID"}
 
+    def switch_on(self) -> None:
+        """Record the activities, and of the calls those that a timeline is made of."""
+        for kind in ACTIVITIES:
+            self.enable(KINDS[kind])
+        for domain in (RUNTIME, DRIVER):
+            for number, name in self.calls(domain).items():
+                if not is_recorded(name):
+                    self.switch_call(domain, number, on=False)
+
     def flush_each(self, milliseconds: int) -> None:
         """Hand over what is complete this often, full or not."""
         self._call("cuptiActivityFlushPeriod", milliseconds)
@@ -145,6 +167,11 @@ class Cupti:
         text = ctypes.c_char_p()
         self._library.cuptiGetResultString(code, ctypes.byref(text))
         return (text.value or b"error").decode(errors="replace") + f" ({code})"
+
+
+def is_recorded(call: str) -> bool:
+    """Tell whether a call of the runtime or the driver is one that a timeline is made of."""
+    return _RECORDED.match(call) is not None
 
 
 _SWITCHES = {RUNTIME: "cuptiActivityEnableRuntimeApi", DRIVER: "cuptiActivityEnableDriverApi"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ __version__ = "0.0.fake"
 __all__ = ["cuda", "nn", "optim", "profiler", "utils"]
 
 strided = "strided"
-version = SimpleNamespace(cuda=None)
+version = SimpleNamespace(cuda=os.environ.get("FAKE_TORCH_CUDA"))
 compiler = SimpleNamespace(is_compiling=lambda: False)
 _carveout: list[int | None] = [None]
 _C = SimpleNamespace(

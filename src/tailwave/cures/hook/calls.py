@@ -1,17 +1,38 @@
-"""Hands the outermost calls of modules to an action; the calls inside them run as they are."""
+"""The program's calls that an action takes over, and what torch's compiler may see of that."""
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable
 from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from tailwave.cures.hook.compiler import pass_over
+from tailwave.cures.hook.arrival import when_imported
+from tailwave.cures.hook.guard import Guard
 
 Plain = Callable[..., Any]
 Handler = Callable[[Plain, Any, tuple[Any, ...], dict[str, Any]], Any]
+# Nothing that is traced calls into these files, so that frames in them can be passed over whole.
+_OWN_FILES = ("tailwave.cures.catalogue", "tailwave.cures.hook.action", "tailwave.cures.hook.guard")
+
+
+def pass_over(function: Any) -> None:  # noqa: ANN401  mypy has no name for a wrapped function
+    """Have torch.compile never begin with this function, which may run inside what it compiles.
+
+    It still sees what the function calls, as it does for torch's own ``Module.__call__``. Else a
+    wrapper that all modules share would be compiled for each of them, until the compiler gives up.
+    """
+
+    def skip(_: ModuleType) -> None:
+        with Guard():  # a torch whose compiler has no such setting compiles more often, that is all
+            importlib.import_module("torch._C._dynamo.eval_frame").skip_code(function.__code__)
+            rules = importlib.import_module("torch._dynamo.trace_rules")
+            for name in _OWN_FILES:
+                rules.add(name)
+
+    when_imported("torch._dynamo", skip)
 
 
 def hand_over(torch: ModuleType, handler: Handler) -> None:

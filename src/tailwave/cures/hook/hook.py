@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from types import ModuleType
+from typing import TYPE_CHECKING
 
-from tailwave.cures.hook import environment, report
-from tailwave.cures.hook.actions import ACTIONS
-from tailwave.cures.hook.actions.base import Action, Unknown
+from tailwave.cures.hook.action import Action
 from tailwave.cures.hook.guard import Guard
 from tailwave.cures.hook.outputs import Outputs
-from tailwave.cures.hook.plan import Plan
+from tailwave.cures.hook.plan import Plan, write_report
 from tailwave.cures.hook.profile import Profile
+from tailwave.cures.hook.settings import holds_gpu, settings
 from tailwave.cures.hook.steps import Steps
+
+if TYPE_CHECKING:  # else it brings queue, before the program's own of that name
+    from tailwave.cures.hook.recording.recording import Recording
 
 _WRITE_EVERY_S = 1.0
 
 
-class Session:
+class Hook:
     """What the hook knows of this process. Nothing here raises into the program."""
 
-    def __init__(self, plan: Plan, *, main: bool) -> None:
-        """Start with nothing seen."""
-        self._plan = plan
+    def __init__(self, plan: Plan, *, main: bool, recording: Recording | None = None) -> None:
+        """Start with nothing seen; ``recording`` takes what torch's profiler does not."""
+        self._plan, self._recording = plan, recording
         self._main, self._forked = main, False
         self._torch: ModuleType | None = None
         self._cuda_is_up = False
@@ -35,18 +40,28 @@ class Session:
         self._steps, self._outputs = Steps(), Outputs()
         self._written = time.monotonic()
         self._actions: dict[str, Action] = {}
-        self._profile = Profile(plan.profile, self._steps.cut) if plan.profile and main else None
+        self._profile: Profile | None = None
+        if plan.profile is not None and (main or plan.record):
+            wanted = plan.profile
+            if plan.record:
+                own = f"{wanted.trace.stem}-{os.getpid()}.json"
+                wanted = replace(wanted, trace=wanted.trace.with_name(own))
+            self._profile = Profile(wanted, self._steps.cut)
         self._left: list[object] = []
 
     def prepare(self) -> None:
         """Make the actions, each of which may refuse."""
-        for wanted in self._plan.actions:
+        for task in self._plan.tasks:
             with self._guard:
-                self._actions[wanted.name] = ACTIONS.get(wanted.name, Unknown)(wanted.parameters)
+                module, _, name = task.action.partition(":")
+                action: type[Action] = getattr(importlib.import_module(module), name)
+                self._actions[task.name] = action(task.parameters)
 
     def torch_arrived(self, torch: ModuleType) -> None:
         """Let the actions change torch, before the program uses it."""
         self._torch = torch
+        if self._recording is not None and (self._recording.attached or torch.version.cuda is None):
+            self._profile = None
         if self._profile is not None:
             self._profile.torch_arrived(torch)
         for action in self._actions.values():
@@ -67,12 +82,24 @@ class Session:
         for action in self._actions.values():
             action.cuda_came_up(torch)
 
+    def gpu_package_arrived(self, _: ModuleType) -> None:
+        """Begin to record: another package than torch is about to turn to the GPU."""
+        if self._recording is None:
+            return
+        with self._guard:
+            if self._torch is not None and self._profile is not None:
+                self._profile.cuda_came_up()  # torch's profiler sees the work of all packages
+            else:
+                self._recording.attach()
+
     def step(self) -> None:
         """Take the end of a step."""
         with self._guard, self._lock:
             self._steps.mark()
             if self._profile is not None:
                 self._profile.marked()
+            if self._recording is not None:
+                self._recording.step()
             if time.monotonic() - self._written >= _WRITE_EVERY_S:
                 self._write(final=False)
                 self._written = time.monotonic()
@@ -89,6 +116,8 @@ class Session:
         with self._guard, self._lock:
             if self._profile is not None:
                 self._profile.end()
+            if self._recording is not None:
+                self._recording.finish()
         for action in () if self._forked else self._actions.values():
             action.ending()
         with self._guard:
@@ -105,6 +134,8 @@ class Session:
             self._steps, self._outputs, self._guard = Steps(), Outputs(), Guard()
             self._main, self._forked, self._profile = False, True, None
             self._cuda_is_up = False
+            if self._recording is not None:
+                self._recording.forked()
             for action in self._actions.values():
                 action.forget()
 
@@ -112,7 +143,7 @@ class Session:
         return bool(self._steps.marks or len(self._outputs) or self._guard.error)
 
     def _write(self, *, final: bool) -> None:
-        report.write(self._plan.report, self._document(final=final))
+        write_report(self._plan.report, self._document(final=final))
 
     def _document(self, *, final: bool) -> dict[str, object]:
         """Compose the report; a part that fails is left out, and the error says so."""
@@ -121,7 +152,7 @@ class Session:
             "argv": list(getattr(sys, "argv", [])),
             "main": self._main,
             "torch": None if self._torch is None else str(self._torch.__version__),
-            "used_gpu": self._cuda_is_up or (not self._forked and environment.holds_gpu()),
+            "used_gpu": self._cuda_is_up or (not self._forked and holds_gpu()),
             "streams": _named_streams(),
         }
         with self._guard:
@@ -133,9 +164,7 @@ class Session:
             document["actions"] = {n: a.document() for n, a in self._actions.items()}
         if final:
             with self._guard:
-                document["environment"] = environment.settings(
-                    self._torch, cuda_is_up=self._cuda_is_up
-                )
+                document["environment"] = settings(self._torch, cuda_is_up=self._cuda_is_up)
         document["profile"] = None if self._profile is None else self._profile.document()
         document["error"] = self._guard.error
         return document

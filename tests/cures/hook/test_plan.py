@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tailwave.cures.hook import report
+from tailwave.cures.hook.plan import write_report
 
 
 def test_a_report_that_is_not_whole_is_not_there(
@@ -15,13 +15,13 @@ def test_a_report_that_is_not_whole_is_not_there(
 ) -> None:
     """A process that is killed while it writes leaves the report of before."""
     prefix = str(tmp_path / "report")
-    report.write(prefix, {"n": 1})
+    write_report(prefix, {"n": 1})
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Path, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
-        report.write(prefix, {"n": 2})
+        write_report(prefix, {"n": 2})
     (whole,) = tmp_path.glob("report-*.json")
     assert (whole.name, whole.read_text()) == (f"report-{os.getpid()}.json", '{"n": 1}')

@@ -1,4 +1,7 @@
-"""What an action is: a change that the hook makes inside the program, and the evidence of it."""
+"""What an action is: a change that the hook makes inside the program, and the evidence of it.
+
+The actions themselves stand with their cures, in ``tailwave.cures.catalogue``.
+"""
 
 from __future__ import annotations
 
@@ -78,9 +81,3 @@ class Action:
                 evidence = self.seen()
         why_not = self._guard.error or ("" if self.applied else self.IDLE)
         return {"applied": self.applied, "seen": evidence, "why_not": why_not}
-
-
-class Unknown(Action):
-    """Stands for an action of a name that is not known here."""
-
-    IDLE = "this version of tailwave has no such action"

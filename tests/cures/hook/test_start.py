@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tailwave.cures.hook.process import claim
+from tailwave.cures.hook.start import claim
 
 OWN = str(os.getpid())
 
