@@ -117,7 +117,8 @@ FAMILIES = (
     ),
     Family("gpu.compare", imports=("model", "gpu.headlines")),
     Family("cures"),
-    Family("cures.library", imports=("model", "errors")),
+    Family("cures.hami"),
+    Family("cures.library", imports=("cures.hami", "model", "errors")),
     Family("cures.hook", imports=("cures.library", "errors")),
     Family("cures.recorder", imports=("model", "errors")),
     Family(
@@ -128,7 +129,15 @@ FAMILIES = (
     ),
     Family(
         "cures.trials",
-        imports=("cures.catalogue", "stats", "figures", "model", "errors", "__version__"),
+        imports=(
+            "cures.catalogue",
+            "cures.hami",
+            "stats",
+            "figures",
+            "model",
+            "errors",
+            "__version__",
+        ),
     ),
     Family("reports", imports=("model", "errors", "figures", "__version__")),
     Family(

@@ -205,3 +205,10 @@ def test_there_must_be_a_bucket() -> None:
     """buckets=0 has no meaning."""
     with pytest.raises(UsageError, match="at least one"):
         graph(abs, buckets=0)
+
+
+def test_under_hami_no_graph_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its launches would escape what HAMi counts."""
+    monkeypatch.setenv("LD_PRELOAD", "/usr/local/vgpu/libvgpu.so")
+    with pytest.raises(GraphRefusedError, match=r"HAMi .* escape its count"):
+        graph(len)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pytest
 
-from tailwave.cures.library.capture import hami
 from tailwave.cures.library.capture.agree import Agreement, changed_arguments, compare, tolerance
 from tailwave.cures.library.capture.fresh import fresh, fresh_leaves
 from tailwave.cures.library.capture.state import survey
@@ -21,8 +20,6 @@ from tailwave.cures.library.capture.where import line_of
 from tailwave.errors import GraphRefusedError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tailwave.cures.library.capture.types import Values
 
 
@@ -397,18 +394,3 @@ def test_a_line_outside_of_any_file_is_none() -> None:
         exec("1 / 0")  # noqa: S102 - code without a file
     assert caught.tb.tb_next is not None
     assert line_of(caught.value.with_traceback(caught.tb.tb_next)) == ""
-
-
-def test_hami_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where HAMi's library is loaded, or will be, no graph is made."""
-    maps = tmp_path / "maps"
-    monkeypatch.setattr(hami, "PLACES", (maps, tmp_path / "none"))
-    monkeypatch.delenv("LD_PRELOAD", raising=False)
-    hami.refuse_under_hami()
-    maps.write_text("7f00-7f01 r-xp /usr/local/vgpu/libvgpu.so\n", "utf-8")
-    with pytest.raises(GraphRefusedError, match="HAMi"):
-        hami.refuse_under_hami()
-    maps.unlink()
-    monkeypatch.setenv("LD_PRELOAD", "/usr/local/vgpu/libvgpu.so")
-    with pytest.raises(GraphRefusedError, match="escape its count"):
-        hami.refuse_under_hami()

@@ -6,18 +6,20 @@ gets a bucket of its own when it is seen the second time.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
 from typing import Protocol
 
+from tailwave.cures import hami
 from tailwave.cures.library.capture.core import CoreCaptor
 from tailwave.cures.library.capture.cupy import CupyCaptor
 from tailwave.cures.library.capture.torch import TorchCaptor
 from tailwave.cures.library.capture.tree import flatten
 from tailwave.cures.library.capture.types import Foreign
 from tailwave.cures.library.closing import Closing
-from tailwave.errors import UsageError
+from tailwave.errors import GraphRefusedError, UsageError
 
 # Kinds of arguments that are remembered as seen once; more are taken as new each time.
 _REMEMBERED = 1024
@@ -207,6 +209,11 @@ def graph(
     """
     if buckets < 1:
         raise UsageError(f"buckets={buckets}: ask for at least one graph")
+    if hami.shares_the_gpu(os.environ):
+        raise GraphRefusedError(
+            f"HAMi ({hami.LIBRARY}) limits this process's share of the GPU, and a graph's launches "
+            "escape its count; run plainly here, or on a GPU of its own"
+        )
     kept = tuple(state) if isinstance(state, list | tuple) else (state,)
     leaves, _ = flatten((example_args, example_kwargs))
     default = () if stream is None else (stream,)

@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from types import ModuleType
 
-from tailwave.cures.library.capture.hami import refuse_under_hami
 from tailwave.cures.library.capture.state import survey
 from tailwave.cures.library.capture.tree import token
 from tailwave.cures.library.capture.types import Foreign
@@ -44,7 +43,6 @@ class CoreCaptor:
 
     def capture(self, args: tuple[object, ...], kwargs: dict[str, object]) -> CoreBucket:
         """Capture a call; raises GraphRefusedError, or what the function itself raises."""
-        refuse_under_hami()
         stream: Foreign = args[0]
         rest = args[1:]
         found = survey(self._roots, lambda item: isinstance(item, self._core.Buffer))

@@ -13,7 +13,6 @@ from tailwave.cures.library.capture.agree import Agreement, changed_arguments, c
 from tailwave.cures.library.capture.cupy_arrays import CupyArrays
 from tailwave.cures.library.capture.fresh import fresh_leaves
 from tailwave.cures.library.capture.green import green_context
-from tailwave.cures.library.capture.hami import refuse_under_hami
 from tailwave.cures.library.capture.state import survey
 from tailwave.cures.library.capture.tree import Form, flatten, is_plain, rebuild, token, whole
 from tailwave.cures.library.capture.types import Array, Foreign
@@ -63,7 +62,6 @@ class CupyCaptor:
 
     def capture(self, args: tuple[object, ...], kwargs: dict[str, object]) -> CupyBucket:
         """Capture a call; raises GraphRefusedError, or what the function itself raises."""
-        refuse_under_hami()
         leaves, form = flatten((args, kwargs))
         current = self._cupy.cuda.get_current_stream()
         own = current if self._green() else self._cupy.cuda.Stream(non_blocking=True)

@@ -11,7 +11,6 @@ import numpy as np
 from tailwave.cures.library.capture.agree import Agreement, changed_arguments, compare
 from tailwave.cures.library.capture.fresh import fresh_leaves
 from tailwave.cures.library.capture.green import green_context
-from tailwave.cures.library.capture.hami import refuse_under_hami
 from tailwave.cures.library.capture.state import survey
 from tailwave.cures.library.capture.torch_arrays import TorchArrays
 from tailwave.cures.library.capture.torch_bucket import TorchBucket, Turn
@@ -104,7 +103,6 @@ class TorchCaptor:
 
         Either way the program's state is as before.
         """
-        refuse_under_hami()
         leaves, form = flatten((args, kwargs))
         device = self._device(leaves)
         turn = self._prepare(device)
