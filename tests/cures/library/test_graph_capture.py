@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pytest
 
-from tailwave.cures.library.capture.agree import Agreement, changed_arguments, compare, tolerance
-from tailwave.cures.library.capture.fresh import fresh, fresh_leaves
-from tailwave.cures.library.capture.state import survey
-from tailwave.cures.library.capture.torch_words import refusal
+from tailwave.cures.library.capture.compare import (
+    Agreement,
+    changed_arguments,
+    compare,
+    fresh,
+    fresh_leaves,
+    tolerance,
+)
+from tailwave.cures.library.capture.refusals import line_of, refusal
+from tailwave.cures.library.capture.survey import survey
 from tailwave.cures.library.capture.tree import flatten, rebuild, token
-from tailwave.cures.library.capture.where import line_of
 from tailwave.errors import GraphRefusedError
 
 if TYPE_CHECKING:
-    from tailwave.cures.library.capture.types import Values
+    from tailwave.cures.library.capture.captor import Values
 
 
 class Pair(NamedTuple):
@@ -165,7 +170,7 @@ def test_a_circle_ends() -> None:
 
 def test_too_much_to_look_through_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that reaches a whole data set asks for state=."""
-    monkeypatch.setattr("tailwave.cures.library.capture.state._MOST", 10)
+    monkeypatch.setattr("tailwave.cures.library.capture.survey._MOST", 10)
     data = [[] for _ in range(20)]  # type: list[list[int]]
     with pytest.raises(GraphRefusedError, match="state="):
         survey({"f": lambda: data}, is_array)

@@ -10,14 +10,13 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from typing import Protocol
 
 from tailwave.cures import hami
+from tailwave.cures.library.capture.captor import Bucket, Captor, Foreign
 from tailwave.cures.library.capture.core import CoreCaptor
 from tailwave.cures.library.capture.cupy import CupyCaptor
 from tailwave.cures.library.capture.torch import TorchCaptor
 from tailwave.cures.library.capture.tree import flatten
-from tailwave.cures.library.capture.types import Foreign
 from tailwave.cures.library.closing import Closing
 from tailwave.errors import GraphRefusedError, UsageError
 
@@ -25,40 +24,6 @@ from tailwave.errors import GraphRefusedError, UsageError
 _REMEMBERED = 1024
 
 _Key = tuple[object, ...]
-
-
-class Bucket(Protocol):
-    """One captured graph."""
-
-    agreement: str
-
-    def why_not(self) -> str:
-        """Return why the next call cannot be replayed; "" when it can."""
-
-    def run(self, leaves: list[object]) -> object:
-        """Replay it on the current stream."""
-
-    def close(self) -> None:
-        """Free it."""
-
-
-class Captor(Protocol):
-    """Makes graphs of one function in one library's way."""
-
-    def describe(self, leaf: object) -> tuple[object, ...]:
-        """Return what an argument adds to a bucket's key."""
-
-    def mode(self) -> dict[str, object]:
-        """Return what else the key is made of, each by the words for what changed."""
-
-    def is_capturing(self) -> bool:
-        """Tell whether the current stream is being captured by somebody else."""
-
-    def capture(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Bucket:
-        """Capture a call; raises GraphRefusedError. The program's state is then as before."""
-
-    def close(self) -> None:
-        """Free what the graphs share."""
 
 
 class Graphed(Closing):
