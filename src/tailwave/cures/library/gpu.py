@@ -62,7 +62,7 @@ class Gpu(NamedTuple):
 @contextmanager
 def on_current_gpu() -> Iterator[Gpu]:
     """Open the GPU that this thread uses; raises UnavailableError with what to do next."""
-    with told():
+    with in_words_for_a_program():
         number = current_number(load().driver)
     with on_gpu(number) as gpu:
         yield gpu
@@ -75,7 +75,7 @@ def on_gpu(number: int) -> Iterator[Gpu]:
     Afterwards the context from before is current again: a worker thread must not find one that
     it did not make.
     """
-    with told():
+    with in_words_for_a_program():
         libraries = load()
         before = _context(libraries.driver)
         try:
@@ -85,7 +85,7 @@ def on_gpu(number: int) -> Iterator[Gpu]:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def in_words_for_a_program() -> Iterator[None]:
     """Tell what a GPU or this user cannot do as UnavailableError, in words for a program."""
     try:
         yield

@@ -62,8 +62,7 @@ class Graphed(Closing):
         """Replay the graph that fits, or call the function plainly."""
         given = args or self._default
         with self._lock:
-            leaves, form = flatten((given, kwargs))
-            key = (form, tuple([self._captor.describe(leaf) for leaf in leaves]), self._mode())
+            key, leaves = self._key(given, kwargs)
             bucket, why = self._find(key, given, kwargs)
             why = why or (bucket.why_not() if bucket else "")
             if bucket is not None and not why:
@@ -77,8 +76,7 @@ class Graphed(Closing):
         """Capture a graph for these arguments; raises GraphRefusedError."""
         given = args or self._default
         with self._lock:
-            leaves, form = flatten((given, kwargs))
-            key = (form, tuple([self._captor.describe(leaf) for leaf in leaves]), self._mode())
+            key, _ = self._key(given, kwargs)
             self._buckets[key] = self._captor.capture(given, kwargs)
 
     def close(self) -> None:
@@ -90,17 +88,21 @@ class Graphed(Closing):
             self._buckets.clear()
             self._captor.close()
 
-    def _mode(self) -> tuple[object, ...]:
-        """Return the program's modes as part of a key."""
-        return tuple(self._captor.mode().values())
+    def _key(
+        self, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> tuple[_Key, list[object]]:
+        """Return what tells a call's bucket (form, leaves, the program's modes), and its leaves."""
+        leaves, form = flatten((args, kwargs))
+        described = tuple([self._captor.describe(leaf) for leaf in leaves])
+        return (form, described, tuple(self._captor.mode().values())), leaves
 
     def _find(
         self, key: _Key, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> tuple[Bucket | None, str]:
         """Return the bucket for a key, captured now if it is time to; else why there is none."""
         if self._closed or self._captor.is_capturing():
-            closed = "the graphs are closed"
-            return None, closed if self._closed else "the current stream is itself being captured"
+            why = "the graphs are closed"
+            return None, why if self._closed else "the current stream is itself being captured"
         if key in self._buckets or key in self._refused:
             return self._buckets.get(key), self._refused.get(key, "")
         if len(self._buckets) >= self._most:
@@ -130,7 +132,9 @@ class Graphed(Closing):
         """Say what about a key is new against the bucket that is most like it."""
         if not self._buckets:
             return "no graph was captured"
-        known = max(self._buckets, key=lambda other: _alike(key, other))
+        known = max(
+            self._buckets, key=lambda other: sum(a == b for a, b in zip(key, other, strict=True))
+        )
         if known[0] != key[0]:
             return "the arguments are nested in another way"
         leaves: list[tuple[object, object]] = list(zip(known[1], key[1], strict=True))  # type: ignore[call-overload]
@@ -216,8 +220,3 @@ def _captor(
         "tailwave.graph captures functions of torch tensors, of CuPy arrays, or of a cuda-core "
         "stream (stream=), and none of these libraries is imported"
     )
-
-
-def _alike(one: _Key, other: _Key) -> int:
-    """Return how many parts of two keys are the same."""
-    return sum(a == b for a, b in zip(one, other, strict=True))

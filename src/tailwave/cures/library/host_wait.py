@@ -7,7 +7,7 @@ from typing import Final
 
 from tailwave.cures.library.closing import Closing
 from tailwave.cures.library.frameworks import current_number
-from tailwave.cures.library.gpu import told
+from tailwave.cures.library.gpu import in_words_for_a_program
 from tailwave.errors import UnavailableError, UsageError
 from tailwave.gpu.devices.cuda import checked, guarded, load
 
@@ -34,7 +34,7 @@ class HostWait(Closing):
         """Set the policy from before; a second time does nothing."""
         before, self._before = self._before, None
         if before is not None:
-            with told():
+            with in_words_for_a_program():
                 self._set(before)
 
     @property
@@ -64,7 +64,7 @@ def host_wait(policy: str) -> HostWait:
     """
     if policy not in _POLICIES:
         raise UsageError(f"A way to wait is 'spin', 'yield' or 'block', not {policy!r}.")
-    with told(), guarded("setting how the host waits"):
+    with in_words_for_a_program(), guarded("setting how the host waits"):
         driver = load().driver
         _start(driver)
         return HostWait(driver, current_number(driver), policy)

@@ -23,7 +23,7 @@ _HOST: Final = -1  # CU_DEVICE_CPU, with which drivers before CUDA 13 name the h
 _LOCATIONS_FROM: Final = 13  # the major version from which on places are CUmemLocation
 
 
-class _Held:
+class _OpenBytes:
     """The bytes of managed memory that are open, by GPU: pages not yet touched are still free."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class _Held:
             self._bytes[number] -= nbytes
 
 
-_HELD: Final = _Held()
+_OPEN: Final = _OpenBytes()
 
 
 class Managed(Closing):
@@ -63,8 +63,8 @@ class Managed(Closing):
         self.nbytes = nbytes
         self._device = gpu.number
         with ExitStack() as stack:
-            _HELD.add(gpu.number, nbytes, _most(gpu))
-            stack.callback(_HELD.remove, gpu.number, nbytes)
+            _OPEN.add(gpu.number, nbytes, _most(gpu))
+            stack.callback(_OPEN.remove, gpu.number, nbytes)
             attach = gpu.driver.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL.value
             code, address = gpu.driver.cuMemAllocManaged(nbytes, attach)
             checked(code, "taking managed memory")
@@ -109,7 +109,7 @@ class Managed(Closing):
         if address is None:
             return
         with on_gpu(self._device) as gpu, ExitStack() as stack:
-            stack.callback(_HELD.remove, gpu.number, self.nbytes)
+            stack.callback(_OPEN.remove, gpu.number, self.nbytes)
             stack.callback(_free, gpu, address)
             with guarded("waiting for the GPU"):
                 gpu.core.sync()
