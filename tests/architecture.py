@@ -154,7 +154,6 @@ FAMILIES = (
             "reading",
             "referencing",
             "trial_options",
-            "trial_progress",
             "trying",
         ),
     ),

@@ -49,7 +49,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Give a machine with one calm GPU, and a temporary folder of its own; return that."""
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr("tailwave.cli.trying.open_guards", lambda _: guards())
+    monkeypatch.setattr("tailwave.cures.trials.trial.open_guards", lambda _: guards())
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
 
@@ -226,7 +226,7 @@ def test_a_machine_that_cannot_measure_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Before the program is run at all."""
-    monkeypatch.setattr("tailwave.cli.trying.open_guards", lambda _: state())
+    monkeypatch.setattr("tailwave.cures.trials.trial.open_guards", lambda _: state())
     assert run(["try", script]) == UNAVAILABLE
     assert words in capsys.readouterr().err
 
@@ -237,7 +237,7 @@ def test_company_that_comes_later_ends_the_trial(
     """Nothing is kept, and the reason heads the report."""
     calm = guards()
     monkeypatch.setattr(calm, "against", iter(["", "", "", "", "", "Somebody came."]).__next__)
-    monkeypatch.setattr("tailwave.cli.trying.open_guards", lambda _: calm)
+    monkeypatch.setattr("tailwave.cures.trials.trial.open_guards", lambda _: calm)
     document = tried(capsys, "--cure=env:SETTING=fast", "--metric", STEP, script)
     assert (document["cut_short"], document["rounds"]) == ("Somebody came.", 1)
     assert decisions(document) == {"env:SETTING=fast": "no gain"}

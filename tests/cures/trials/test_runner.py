@@ -96,13 +96,13 @@ for name, text in (("1", '{"pid": 1, "steps": {"us": [2.0]}}'), ("2", '{"pid": '
     run = ran(tmp_path, write)
     mine = [report for report in run.reports if report.get("pid") == 1]
     assert mine == [{"pid": 1, "steps": {"us": [2.0]}}]
-    assert [told.steps.us for told in run.told if told.pid == 1] == [(2.0,)]
+    assert [process.steps.us for process in run.processes if process.pid == 1] == [(2.0,)]
 
 
 def test_a_strange_report_is_left_out(tmp_path: Path) -> None:
     """The experiment reads what is in the form agreed, and nothing of a report that is not."""
     del tmp_path
-    assert Run(0, 1.0, reports=({"steps": 3}, {"steps": None, "pid": 4})).told[0].pid == 4
+    assert Run(0, 1.0, reports=({"steps": 3}, {"steps": None, "pid": 4})).processes[0].pid == 4
 
 
 def test_much_output_is_bounded_and_its_end_kept(tmp_path: Path) -> None:

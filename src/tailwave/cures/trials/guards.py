@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from tailwave.cures import hami
-from tailwave.cures.trials.visible import VARIABLE, Visible, visible
+from tailwave.cures.trials.visible import VARIABLE, Visibility, visible
 from tailwave.errors import UnavailableError
 from tailwave.figures import percent, quantity
 from tailwave.gpu import (
@@ -75,19 +75,19 @@ class Guards:
         self._places, self._pause = tuple(places), pause
         self._notes = dict.fromkeys(notes)
         all_gpus = watch.gpus() if watch is not None else ()
-        self._seen = visible(all_gpus, environment) if watch is not None else Visible((), 1)
-        if not self._seen.number:
+        self._visible = visible(all_gpus, environment) if watch is not None else Visibility((), 1)
+        if not self._visible.number:
             raise UnavailableError(
                 f"{VARIABLE}={environment.get(VARIABLE, '')} leaves the program no GPU: unset it, "
                 "or name one that `nvidia-smi -L` lists."
             )
-        wanted = set(self._seen.uuids)
+        wanted = set(self._visible.uuids)
         self.gpus = tuple(g for g in all_gpus if not wanted.isdisjoint((g.uuid, *g.instances)))
 
     @property
     def count(self) -> int:
         """How many GPUs the program will see; 1 where nothing can look."""
-        return self._seen.number
+        return self._visible.number
 
     @property
     def driver(self) -> str:
@@ -115,11 +115,11 @@ class Guards:
         if hami.shares_the_gpu(self._environment, self._places):
             return (
                 f"HAMi ({hami.LIBRARY}) limits this container's share of the GPU, so times say "
-                "what it grants and not what the program takes, and CUDA graphs would escape its quota: "
-                "run the trial where the program has a GPU of its own."
+                "what it grants and not what the program takes, and CUDA graphs would escape its "
+                "quota: run the trial where the program has a GPU of its own."
             )
         try:
-            return next(filter(None, map(self._against, self._seen.uuids)), "")
+            return next(filter(None, map(self._against, self._visible.uuids)), "")
         except UnavailableError as error:  # the GPU has gone
             return str(error)
 
@@ -168,7 +168,7 @@ class Guards:
         return ""
 
     def _ways_out(self) -> str:
-        if self._seen.sure:
+        if self._visible.sure:
             return f"wait until it has ended, or give the program another GPU by {VARIABLE}"
         return (
             "wait until it has ended, or say which GPU the program uses "

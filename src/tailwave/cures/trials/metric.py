@@ -9,8 +9,7 @@ from typing import Final, Protocol
 import msgspec
 import numpy as np
 
-from tailwave.cures.trials.printed import plain
-from tailwave.cures.trials.run import Run, Steps, finite_positive
+from tailwave.cures.trials.run import Run, Steps, finite_positive, plain
 from tailwave.errors import UnreadableInputError, UsageError
 
 # Fewer samples of a run are no series of steps.
@@ -93,7 +92,7 @@ class StepTime:
         return steps.us
 
 
-class Printed:
+class PrintedNumber:
     """A number that the program prints."""
 
     def __init__(self, pattern: str, *, higher_is_better: bool) -> None:
@@ -151,7 +150,7 @@ class WallTime:
 
 def marked(run: Run) -> Steps:
     """Return the steps of the process that marked most; of equals, of the slowest."""
-    each = [process.steps for process in run.told]
+    each = [process.steps for process in run.processes]
     return max(each, key=lambda steps: (len(steps.us), sum(steps.us)), default=Steps())
 
 

@@ -17,8 +17,7 @@ import msgspec
 
 from tailwave.cures.catalogue.base import Change, Report
 from tailwave.cures.trials import mps, supervisor
-from tailwave.cures.trials.printed import last_line
-from tailwave.cures.trials.run import Run
+from tailwave.cures.trials.run import Run, last_line
 from tailwave.errors import UnavailableError
 
 _KEPT_BYTES = 4 << 20  # of each of the program's two outputs: the last of it
