@@ -67,6 +67,12 @@ class Page:
         for line in lines:
             self.paragraph(line, lead="  - ")
 
+    def next_command(self, command: str) -> None:
+        """Print what to type next, in a form that can be pasted; nothing where there is none."""
+        if command:
+            self.blank()
+            self.paragraph(command, lead="next: ", lead_style="dim", style="bold")
+
     def columns(self, *cells: Cell) -> None:
         """Print cells side by side, two spaces apart, each line of them wrapped to its width."""
         taken = sum(cell.width + _GAP for cell in cells)
