@@ -33,6 +33,16 @@ if setting == "crash":
 for step in range(20):
     print("step:", {"fast": 5.0, "slow": 20.0}.get(setting, 10.0), "ms")
 """
+# The same for a shell, which starts sooner.
+PROGRAM_FOR_SH = """
+case $SETTING in
+    crash) echo no such setting >&2; exit 1 ;;
+    fast) ms=5.0 ;;
+    slow) ms=20.0 ;;
+    *) ms=10.0 ;;
+esac
+for step in 1 2 3 4 5 6 7 8; do echo "step: $ms ms"; done
+"""
 STEP = r"step: ([0-9.]+)"
 
 
@@ -54,9 +64,9 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return folder
 
 
-def tried(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def tried(capsys: pytest.CaptureFixture[str], *arguments: str, by: str = "try") -> dict[str, Any]:
     """Run a trial with --json; return the document, held against its schema."""
-    assert run(["try", "--json", *arguments]) == 0
+    assert run([by, "--json", *arguments]) == 0
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     schema = resources.files("tailwave.reports").joinpath("trial.schema.json")
     jsonschema.Draft202012Validator(json.loads(schema.read_text("utf-8"))).validate(document)
@@ -69,18 +79,22 @@ def decisions(document: dict[str, Any]) -> dict[str, str]:
 
 
 def test_each_cure_gets_its_decision(
-    script: str, machine: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A halved time is kept; what is slower, breaks the program or does nothing is not."""
+    program = tmp_path / "program.sh"
+    program.write_text(PROGRAM_FOR_SH)
     cures = [f"--cure=env:SETTING={x}" for x in ("fast", "slow", "none", "crash")]
     before = dict(os.environ)
-    document = tried(capsys, *cures, "--metric", STEP, script)
+    command = ["--", "sh", str(program)]
+    document = tried(capsys, *cures, "--metric", STEP, *command, by="fix")
     assert decisions(document) == {
         "env:SETTING=fast": "kept",
         "env:SETTING=slow": "harmful",
         "env:SETTING=none": "no gain",
         "env:SETTING=crash": "harmful",
     }
+    assert (document["gpu"], document["driver"]) == ("NVIDIA H200", "580.159")
     assert dict(os.environ) == before
     assert list(machine.iterdir()) == []
 

@@ -54,9 +54,10 @@ def figures(metric: Metric, run: Run) -> Figures:
             f"the metric ({metric.words()}) gave {wrong:g}, and only finite numbers above 0 can be "
             "compared by their ratio: choose another with --metric."
         )
-    tail = float(np.percentile(samples, 1 if metric.higher_is_better else 99))
-    enough = len(samples) >= _TAIL_SAMPLES
-    return Figures(float(np.median(samples)), tail if enough else None, len(samples))
+    tail = None
+    if len(samples) >= _TAIL_SAMPLES:
+        tail = float(np.percentile(samples, 1 if metric.higher_is_better else 99))
+    return Figures(float(np.median(samples)), tail, len(samples))
 
 
 def settled(samples: Sequence[float]) -> Sequence[float]:
