@@ -54,6 +54,14 @@ def script(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture
+def shell(tmp_path: Path) -> str:
+    """Return the path of the program for a shell."""
+    path = tmp_path / "program.sh"
+    path.write_text(PROGRAM_FOR_SH)
+    return str(path)
+
+
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Give a machine with one calm GPU, and a temporary folder of its own; return that."""
@@ -79,15 +87,12 @@ def decisions(document: dict[str, Any]) -> dict[str, str]:
 
 
 def test_each_cure_gets_its_decision(
-    tmp_path: Path, machine: Path, capsys: pytest.CaptureFixture[str]
+    shell: str, machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A halved time is kept; what is slower, breaks the program or does nothing is not."""
-    program = tmp_path / "program.sh"
-    program.write_text(PROGRAM_FOR_SH)
     cures = [f"--cure=env:SETTING={x}" for x in ("fast", "slow", "none", "crash")]
     before = dict(os.environ)
-    command = ["--", "sh", str(program)]
-    document = tried(capsys, *cures, "--metric", STEP, *command, by="fix")
+    document = tried(capsys, *cures, "--metric", STEP, "--", "sh", shell, by="fix")
     assert decisions(document) == {
         "env:SETTING=fast": "kept",
         "env:SETTING=slow": "harmful",
@@ -99,9 +104,10 @@ def test_each_cure_gets_its_decision(
     assert list(machine.iterdir()) == []
 
 
-def test_the_report_begins_with_what_to_do(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_begins_with_what_to_do(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The gain with its interval, and the line that keeps it; what was to be tried on stderr."""
-    assert run(["try", "--cure", "env:SETTING=fast", "--metric", STEP, script]) == 0
+    options = ["--cure", "env:SETTING=fast", "--metric", STEP]
+    assert run(["fix", *options, "--", "sh", shell]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(
         "env:SETTING=fast: 10 -> 5 (-50%, 95% interval -50% to -50%); add:\n"

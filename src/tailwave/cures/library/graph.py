@@ -161,7 +161,7 @@ def graph(
     """Capture a function into a CUDA graph, and return a callable that replays it.
 
     Args:
-        function: What to capture: a function, a bound method, a module. It is called about ten
+        function: What to capture: a function, a bound method, a module. It is called six
             times; state that it changes is put back afterwards.
         example_args: The arguments of a typical call.
         state: Modules, optimizers, arrays (or a tuple or list of them) that the function changes
