@@ -160,6 +160,9 @@ def graph(
 ) -> Graphed:
     """Capture a function into a CUDA graph, and return a callable that replays it.
 
+    A call then costs one launch. On an H200 a decoding step of a GPT took 1.49 ms instead of
+    11.5 ms, a training step of an MLP 0.625 ms instead of 3.12 ms (``docs/graph.md``).
+
     Args:
         function: What to capture: a function, a bound method, a module. It is called six
             times; state that it changes is put back afterwards.

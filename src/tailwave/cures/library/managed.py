@@ -118,8 +118,9 @@ class Managed(Closing):
 def managed(nbytes: int, home: str = "device", *, read_mostly: bool = False) -> Managed:
     """Take managed memory whose pages live on the "device" or the "host".
 
-    Pages at home on the host are read by the GPU over the link, where they stay; those at home on
-    the device return there. With ``read_mostly`` both keep copies, until one writes. At most nine
+    They move when asked, not by fault. Pages at home on the host are read by the GPU over the link,
+    where they stay; those at home on the device return there. With ``read_mostly`` both keep
+    copies, until one writes. At most nine
     tenths of the GPU's free memory, and 64 GiB, can be had, together with what is still open.
 
     Raises UsageError for what is no size or home, and UnavailableError, with what to do next, for

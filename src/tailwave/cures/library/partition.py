@@ -109,6 +109,9 @@ def partition(sms: Sequence[Asked]) -> Partition: ...
 def partition(sms: int | Sequence[Asked]) -> SmGroup | Partition:
     """Split the SMs of the current GPU, and give each group of them a stream.
 
+    On an H200 a stream beside a tenant of large matrix products took 0.675 ms a step on 32 SMs of
+    its own, and 6.49 ms without (``docs/examples.md``).
+
     A number makes one group; a sequence of numbers one each, and the word "rest" in it the group
     of all SMs that the others leave. Sizes are rounded up to what the GPU can make a group of (8
     from compute capability 9.0 on). The groups of one call are disjoint; those of another call may
