@@ -43,13 +43,13 @@ def try_command(command: tuple[str, ...], options: Options) -> int:
         timeout_s=options.timeout,
     )
     _refuse_unwritable(options.save)
-    with _ended_by() as received, _Progress() as progress:
+    with _ended_by() as received, _TrialBar() as progress:
         trial = try_cures(request, progress)
     _print(trial, options)
     return _ENDED_BY + received[0] if received else 0
 
 
-class _Progress(Bar):
+class _TrialBar(Bar):
     """A bar over the runs, on a terminal; what may be gained is said wherever stderr goes."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tailwave.cures.library.capture.tree import token
-from tailwave.cures.library.graph import Graphed, graph
+from tailwave.cures.library.graph import GraphedCallable, graph
 from tailwave.errors import GraphRefusedError, UsageError
 
 
@@ -70,9 +70,9 @@ class FakeCaptor:
         self.closed = True
 
 
-def made(captor: FakeCaptor, first: object = 1, buckets: int = 8) -> Graphed:
+def made(captor: FakeCaptor, first: object = 1, buckets: int = 8) -> GraphedCallable:
     """Return a callable with one graph, for one argument."""
-    fast = Graphed(lambda x: ("plain", x), captor, buckets)
+    fast = GraphedCallable(lambda x: ("plain", x), captor, buckets)
     fast.add((first,), {})
     return fast
 

@@ -67,7 +67,7 @@ class Rounds:
 
         ``watch`` is asked after each run what speaks against going on, "" for nothing.
         """
-        while self._goes_on() and not self.cut_short:
+        while self.completed < self._request.rounds and self._in_play() and not self.cut_short:
             self._round(watch)
         if self.completed and not self.cut_short:
             self._restore()
@@ -93,9 +93,6 @@ class Rounds:
             return Judgement(Decision.NO_GAIN, f"Before {LEAST_ROUNDS} rounds nothing is decided.")
         higher = self.metric.higher_is_better
         return judge(self.effects_of(arm), self.null_effects(), higher_is_better=higher)
-
-    def _goes_on(self) -> bool:
-        return self.completed < self._request.rounds and bool(self._in_play())
 
     def _in_play(self) -> list[Arm]:
         """Return the candidates that are not dropped, and neither kept nor harmful yet."""
@@ -200,7 +197,10 @@ class Rounds:
         for arm in self._in_play():
             if arm.outputs_differ and not self.null.outputs_differ:
                 arm.over = f"With it the program computes something else: {arm.match.detail}."
-            elif self.completed >= LEAST_ROUNDS and not self._can_gain(arm):
+                continue
+            shown = effects(self.as_it_is.figures, arm.figures, self.metric.unit, 1 - ERROR)
+            higher = self.metric.higher_is_better
+            if self.completed >= LEAST_ROUNDS and not can_gain(shown, higher_is_better=higher):
                 arm.over = (
                     f"After {self.completed} rounds its 95% interval does not reach a gain of "
                     f"{LEAST_GAIN:.0%}."
@@ -210,10 +210,6 @@ class Rounds:
         """Take out of play what is kept or harmful by now: more rounds would only take time."""
         for arm in self._in_play():
             arm.decided = self.judgement(arm).decision is not Decision.NO_GAIN
-
-    def _can_gain(self, arm: Arm) -> bool:
-        shown = effects(self.as_it_is.figures, arm.figures, self.metric.unit, 1 - ERROR)
-        return can_gain(shown, higher_is_better=self.metric.higher_is_better)
 
     def _restore(self) -> None:
         """Measure the program as it is again; once more if that was off, for one run may be."""

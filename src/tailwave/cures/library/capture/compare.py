@@ -76,7 +76,7 @@ class State(Protocol):
         """Return what plain calls and replays changed, each with the other's labels."""
 
 
-class Replayed(Protocol):
+class Replayer(Protocol):
     """A bucket that is held against plain calls."""
 
     agreement: str
@@ -89,7 +89,7 @@ class Replayed(Protocol):
 def hold_against(
     arrays: Arrays,
     call: Callable[[list[object]], object],
-    bucket: Replayed,
+    bucket: Replayer,
     static: list[object],
     state: State,
 ) -> None:
