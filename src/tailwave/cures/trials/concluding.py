@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 from tailwave.cures.catalogue.base import Candidate
-from tailwave.cures.catalogue.choose import Dropped
 from tailwave.cures.trials.arm import Arm
 from tailwave.cures.trials.deciding import Judgement
 from tailwave.cures.trials.effects import ERROR, agreement, effects
@@ -44,29 +43,23 @@ def outcomes(rounds: Rounds) -> tuple[Outcome, ...]:
     return tuple(sorted(found, key=_rank))
 
 
-def not_tried(dropped: Dropped) -> Outcome:
+def not_tried(candidate: Candidate, why: str) -> Outcome:
     """Return the outcome of a candidate that could not be tried or was not worth it."""
-    candidate = dropped.candidate
     return Outcome(
         cure=candidate.spec,
         label=candidate.label,
         decision=Decision.NOT_APPLICABLE,
-        why=dropped.why,
+        why=why,
         bound=candidate.bound,
     )
 
 
 def held_back(reserve: Candidate) -> Outcome:
     """Return the outcome of a reserve that was not called up."""
-    return Outcome(
-        cure=reserve.spec,
-        label=reserve.label,
-        decision=Decision.NOT_APPLICABLE,
-        why=(
-            "Not tried: another cure answers the same finding, and each run of this one compiles "
-            f"for up to a minute. To try it: --cure {reserve.spec}."
-        ),
-        bound=reserve.bound,
+    return not_tried(
+        reserve,
+        "Not tried: another cure answers the same finding, and each run of this one compiles for "
+        f"up to a minute. To try it: --cure {reserve.spec}.",
     )
 
 

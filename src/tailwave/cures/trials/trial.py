@@ -108,7 +108,9 @@ def _with_preparation(trial: Trial, preparation: Preparation) -> Trial:
         metric=preparation.metric.words(),
         unit=preparation.metric.unit,
         higher_is_better=preparation.metric.higher_is_better,
-        outcomes=tuple(concluding.not_tried(dropped) for dropped in preparation.choice.dropped),
+        outcomes=tuple(
+            concluding.not_tried(one.candidate, one.why) for one in preparation.choice.dropped
+        ),
         diagnosis=preparation.diagnosis,
         notes=preparation.notes,
     )
