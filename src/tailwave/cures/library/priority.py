@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Final
 
-from tailwave.cures.library.gpu import Gpu, on_current_gpu
+from tailwave.cures.library.gpu import Gpu, called, on_current_gpu
 from tailwave.cures.library.work_stream import WorkStream
 from tailwave.errors import UsageError
 from tailwave.gpu import Feature
-from tailwave.gpu.devices.cuda import CoreStream, checked, guarded
+from tailwave.gpu.devices.cuda import CoreStream, guarded
 
 # The place of each name in what the driver says of its range.
 _PLACES: Final = {"low": 0, "high": 1}
@@ -48,6 +48,5 @@ def number_of(gpu: Gpu, level: str) -> int:
     if level not in _PLACES:
         raise UsageError(f"A priority is 'high' or 'low', not {level!r}.")
     gpu.require(Feature.PRIORITY)
-    code, *limits = gpu.driver.cuCtxGetStreamPriorityRange()
-    checked(code, "asking for the priorities")
+    limits = called("asking for the priorities", gpu.driver.cuCtxGetStreamPriorityRange)
     return int(limits[_PLACES[level]])
