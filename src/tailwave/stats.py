@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 import msgspec
 import numpy as np
@@ -78,6 +79,7 @@ class Interval(msgspec.Struct, frozen=True):
     high: float
 
 
+@cache
 def student_quantile(confidence: float, degrees: int) -> float:
     """Return t for which Student's distribution lies in -t..t with the confidence given.
 

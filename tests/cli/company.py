@@ -65,5 +65,5 @@ def shared() -> Guards:
 
 
 if __name__ == "__main__":  # as `tailwave`, on a machine with one calm GPU
-    with patch("tailwave.cli.trying.open_guards", lambda _: guards()):
+    with patch("tailwave.cures.trials.trial.open_guards", lambda _: guards()):
         sys.exit(run(sys.argv[1:]))

@@ -32,6 +32,16 @@ if setting == "crash":
 for step in range(20):
     print("step:", {"fast": 5.0, "slow": 20.0}.get(setting, 10.0), "ms")
 """
+# The same for a shell, which starts sooner.
+PROGRAM_FOR_SH = """
+case $SETTING in
+    crash) echo no such setting >&2; exit 1 ;;
+    fast) ms=5.0 ;;
+    slow) ms=20.0 ;;
+    *) ms=10.0 ;;
+esac
+for step in 1 2 3 4 5 6 7 8; do echo "step: $ms ms"; done
+"""
 STEP = r"step: ([0-9.]+)"
 
 
@@ -43,19 +53,27 @@ def script(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.fixture
+def shell(tmp_path: Path) -> str:
+    """Return the path of the program for a shell."""
+    path = tmp_path / "program.sh"
+    path.write_text(PROGRAM_FOR_SH)
+    return str(path)
+
+
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Give a machine with one calm GPU, and a temporary folder of its own; return that."""
     folder = tmp_path / "temporary"
     folder.mkdir()
-    monkeypatch.setattr("tailwave.cli.trying.open_guards", lambda _: guards())
+    monkeypatch.setattr("tailwave.cures.trials.trial.open_guards", lambda _: guards())
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
 
 
-def tried(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def tried(capsys: pytest.CaptureFixture[str], *arguments: str, by: str = "try") -> dict[str, Any]:
     """Run a trial with --json; return the document, held against its schema."""
-    assert run(["try", "--json", *arguments]) == 0
+    assert run([by, "--json", *arguments]) == 0
     return checked(capsys.readouterr().out, "trial")
 
 
@@ -65,25 +83,27 @@ def decisions(document: dict[str, Any]) -> dict[str, str]:
 
 
 def test_each_cure_gets_its_decision(
-    script: str, machine: Path, capsys: pytest.CaptureFixture[str]
+    shell: str, machine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A halved time is kept; what is slower, breaks the program or does nothing is not."""
     cures = [f"--cure=env:SETTING={x}" for x in ("fast", "slow", "none", "crash")]
     before = dict(os.environ)
-    document = tried(capsys, *cures, "--metric", STEP, script)
+    document = tried(capsys, *cures, "--metric", STEP, "--", "sh", shell, by="fix")
     assert decisions(document) == {
         "env:SETTING=fast": "kept",
         "env:SETTING=slow": "harmful",
         "env:SETTING=none": "no gain",
         "env:SETTING=crash": "harmful",
     }
+    assert (document["gpu"], document["driver"]) == ("NVIDIA H200", "580.159")
     assert dict(os.environ) == before
     assert list(machine.iterdir()) == []
 
 
-def test_the_report_begins_with_what_to_do(script: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_report_begins_with_what_to_do(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The gain with its interval, and the line that keeps it; what was to be tried on stderr."""
-    assert run(["try", "--cure", "env:SETTING=fast", "--metric", STEP, script]) == 0
+    options = ["--cure", "env:SETTING=fast", "--metric", STEP]
+    assert run(["fix", *options, "--", "sh", shell]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(
         "env:SETTING=fast: 10 -> 5 (-50%, 95% interval -50% to -50%); add:\n"
@@ -222,7 +242,7 @@ def test_a_machine_that_cannot_measure_is_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Before the program is run at all."""
-    monkeypatch.setattr("tailwave.cli.trying.open_guards", lambda _: state())
+    monkeypatch.setattr("tailwave.cures.trials.trial.open_guards", lambda _: state())
     assert run(["try", script]) == UNAVAILABLE
     assert words in capsys.readouterr().err
 
@@ -233,7 +253,7 @@ def test_company_that_comes_later_ends_the_trial(
     """Nothing is kept, and the reason heads the report."""
     calm = guards()
     monkeypatch.setattr(calm, "against", iter(["", "", "", "", "", "Somebody came."]).__next__)
-    monkeypatch.setattr("tailwave.cli.trying.open_guards", lambda _: calm)
+    monkeypatch.setattr("tailwave.cures.trials.trial.open_guards", lambda _: calm)
     document = tried(capsys, "--cure=env:SETTING=fast", "--metric", STEP, script)
     assert (document["cut_short"], document["rounds"]) == ("Somebody came.", 1)
     assert decisions(document) == {"env:SETTING=fast": "no gain"}

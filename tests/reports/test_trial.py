@@ -9,10 +9,12 @@ from msgspec.structs import replace
 
 from tailwave.model import Decision, MetricInfo, Restored, Trial
 from tailwave.recordings.causes.diagnose import diagnose
+from tailwave.recordings.readers import read
 from tailwave.reports import to_json
 from tailwave.reports.trial_terminal import render_trial
 from tests.builders import Trace, kernel, steps
 from tests.documents import checked
+from tests.places import TRACES
 from tests.reports.printed import printed
 from tests.reports.trials import HARMFUL, KEPT, NO_GAIN, NOT_APPLICABLE, TRIAL, median, tail
 
@@ -20,7 +22,7 @@ DRIFTED = Restored(3000.0, 2410.0, 2510.0, agrees=False)
 EMPTY = Trial(("prog",), "2026-11-29T15:00:00+00:00", 1.0, "", "")
 
 REPORT = """\
-cuda-graph: 2.46 ms -> 550 us a step (-78%, 95% interval -79% to -76%); add:
+cuda-graph: 2.46 ms -> 0.550 ms a step (-78%, 95% interval -79% to -76%); add:
     import tailwave
     step = tailwave.graph(step, *example_args)
 
@@ -42,8 +44,8 @@ What was tried (95% intervals, for all of them together)
 
  1. KEPT  cuda-graph: the step as a CUDA graph
     The median is better beyond noise.
-    p50:       2.46 ms -> 550 us, -78%, 95% interval -79% to -76%
-    p99:       2.60 ms -> 650 us, -75%, 95% interval -78% to -71%
+    p50:       2.46 ms -> 0.550 ms, -78%, 95% interval -79% to -76%
+    p99:       2.60 ms -> 0.650 ms, -75%, 95% interval -78% to -71%
     mechanism: 40 replays of 1 graph.
     outputs:   within tolerance (logits differs by <0.1% of its largest value)
 
@@ -62,6 +64,8 @@ What was tried (95% intervals, for all of them together)
 
 Notes
   - The power cap holds the clock of GPU 0 down: the figures are for this cap.
+
+next: tailwave explain cuda-graph
 """
 
 
@@ -155,6 +159,21 @@ def test_a_drifted_machine_is_marked() -> None:
     """Beside the figure that shows it."""
     trial = replace(TRIAL, restored=DRIFTED)
     assert "p50 3 ms, DOES NOT AGREE: the machine drifted" in printed(render_trial, trial)
+
+
+def next_command(trial: Trial) -> str:
+    """Return the command that a report ends with."""
+    return printed(render_trial, trial).rpartition("\n\nnext: ")[2].strip()
+
+
+def test_the_report_ends_with_what_to_type_next() -> None:
+    """What is kept is explained; else the worst finding, for it is still to be cured."""
+    starved = diagnose(read(TRACES / "decode_small.eager.json.gz"), "x")
+    worst = f"tailwave explain {starved.findings[0].code}"
+    assert next_command(replace(TRIAL, diagnosis=starved)) == "tailwave explain cuda-graph"
+    assert next_command(replace(TRIAL, outcomes=(NO_GAIN,), diagnosis=starved)) == worst
+    assert next_command(replace(TRIAL, outcomes=(NO_GAIN,))) == "tailwave explain module-loading"
+    assert next_command(EMPTY) == "tailwave fix --list"
 
 
 def as_json(trial: Trial) -> dict[str, Any]:

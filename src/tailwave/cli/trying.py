@@ -1,4 +1,4 @@
-"""Tries cures on a command, and prints what came of it."""
+"""Tries cures on a command, says on stderr how far it is, and prints what came of it."""
 
 from __future__ import annotations
 
@@ -9,65 +9,63 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from msgspec.structs import replace
-
+from tailwave.cli.bar import Bar
 from tailwave.cli.console import show
 from tailwave.cli.trial_options import Options
-from tailwave.cli.trial_progress import TrialProgress
-from tailwave.cures.trials.experiment import Bench, experiment
-from tailwave.cures.trials.guards import Guards, open_guards
-from tailwave.cures.trials.machine import Machine
-from tailwave.cures.trials.metric import Printed
-from tailwave.cures.trials.mps import why_not
-from tailwave.cures.trials.preparing import Wanted, refuse_unknown
-from tailwave.cures.trials.runner import ProcessRunner
-from tailwave.cures.trials.startable import refuse_unstartable
-from tailwave.cures.trials.workspace import workspace
+from tailwave.cures.catalogue.choose import Choice
+from tailwave.cures.trials.metric import PrintedNumber
+from tailwave.cures.trials.preparing import Request
+from tailwave.cures.trials.trial import try_cures
 from tailwave.errors import UsageError
+from tailwave.figures import percent, time
 from tailwave.model import Trial
 from tailwave.reports import to_json
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _ENDED_BY = 128  # and the signal's number, as shells count
+_US_PER_S = 1e6
 
 
 def try_command(command: tuple[str, ...], options: Options) -> int:
     """Try cures on a command; return the exit code: 0, or that of the signal that ended it."""
-    wanted = _wanted(command, options)
-    refuse_unstartable(command, wanted.environment)
-    refuse_unknown(wanted.specs, wanted.environment)
+    metric = None
+    if options.metric is not None:
+        metric = PrintedNumber(options.metric, higher_is_better=options.higher_is_better)
+    request = Request(
+        command=command,
+        environment=dict(os.environ),
+        cures=options.cure,
+        metric=metric,
+        rounds=options.rounds,
+        timeout_s=options.timeout,
+    )
     _refuse_unwritable(options.save)
-    guards = open_guards(wanted.environment)
-    guards.check()
-    with _ended_by() as received, workspace() as folder, TrialProgress() as progress:
-        runner = ProcessRunner(command, folder, wanted.environment)
-        trial = experiment(wanted, Bench(_machine(guards), runner, progress, guards.against))
-    _print(replace(trial, notes=(*guards.notes, *trial.notes)), options)
+    with _ended_by() as received, _TrialBar() as progress:
+        trial = try_cures(request, progress)
+    _print(trial, options)
     return _ENDED_BY + received[0] if received else 0
 
 
-def _wanted(command: tuple[str, ...], options: Options) -> Wanted:
-    metric = None
-    if options.metric is not None:
-        metric = Printed(options.metric, higher_is_better=options.higher_is_better)
-    return Wanted(
-        command=command,
-        environment=dict(os.environ),
-        specs=options.cure,
-        metric=metric,
-        rounds=options.rounds,
-        timeout=options.timeout,
-    )
+class _TrialBar(Bar):
+    """A bar over the runs, on a terminal; what may be gained is said wherever stderr goes."""
 
+    def __init__(self) -> None:
+        """Draw nothing yet."""
+        super().__init__(total=1, width=20)
 
-def _machine(guards: Guards) -> Machine:
-    return Machine(
-        gpu=", ".join(dict.fromkeys(gpu.name for gpu in guards.gpus)),
-        driver=guards.driver,
-        gpus=guards.count,
-        cpus=len(os.sched_getaffinity(0)),
-        mps_why_not=why_not(os.environ, mig=guards.mig),
-    )
+    def planned(self, choice: Choice, /) -> None:
+        """Say what will be tried, and what each can bring at most."""
+        for candidate in choice.candidates:
+            most = "no diagnosis says what it can bring"
+            if candidate.bound is not None:
+                most = f"by the diagnosis it saves {percent(candidate.bound)} of a step at most"
+            line = f"will try {candidate.spec}: {most}"
+            self.console.print(line, markup=False, soft_wrap=True)
+
+    def begin(self, what: str, done: int, total: int, left_s: float | None, /) -> None:
+        """Say which run begins, and how long the trial may take from here."""
+        left = f", {time(left_s * _US_PER_S)} left at most" if left_s is not None else ""
+        self.update(f"{what}{left}", done, total)
 
 
 @contextmanager
@@ -97,29 +95,24 @@ def _ended_by() -> Iterator[list[int]]:
 
 def _refuse_unwritable(path: Path | None) -> None:
     """Refuse before minutes are spent on what could then not be saved."""
-    if path is not None and not _can_be_written(path):
-        raise UsageError(f"cannot write {path}: there is no such folder, or it is not yours.")
-
-
-def _can_be_written(path: Path) -> bool:
+    if path is None:
+        return
     try:
-        return os.access(path if path.exists() else path.parent, os.W_OK)
+        writable = os.access(path if path.exists() else path.parent, os.W_OK)
     except OSError:  # a name that is too long
-        return False
+        writable = False
+    if not writable:
+        raise UsageError(f"cannot write {path}: there is no such folder, or it is not yours.")
 
 
 def _print(trial: Trial, options: Options) -> None:
     """Save the trial, and print it whether or not that went well: it took minutes."""
-    unsaved = "" if options.save is None else _save(to_json(trial), options.save)
+    unsaved = ""
+    if options.save is not None:
+        try:
+            options.save.write_bytes(to_json(trial) + b"\n")
+        except OSError as error:
+            unsaved = f"cannot write {options.save}: {error.strerror}."
     show(trial, as_json=options.as_json)
     if unsaved:
         raise UsageError(unsaved)
-
-
-def _save(document: bytes, path: Path) -> str:
-    """Write the document; return the sentence that says why it could not be, "" when it was."""
-    try:
-        path.write_bytes(document + b"\n")
-    except OSError as error:
-        return f"cannot write {path}: {error.strerror}."
-    return ""

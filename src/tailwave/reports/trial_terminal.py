@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from tailwave.figures import quantity, time
+from tailwave.figures import quantities, time
 from tailwave.model import (
     Decision,
     Effect,
@@ -53,6 +53,7 @@ def render_trial(trial: Trial, console: Console) -> None:
     _print_table(page, trial.outcomes)
     _print_details(page, trial.outcomes)
     page.items("Notes", trial.notes)
+    page.next_command(_next(trial))
 
 
 def _conclusions(trial: Trial, kept: list[Outcome]) -> list[str]:
@@ -67,15 +68,24 @@ def _conclusions(trial: Trial, kept: list[Outcome]) -> list[str]:
     return found
 
 
+def _next(trial: Trial) -> str:
+    """Return what to type next: what there is to read of the best cure, or of the worst finding."""
+    best = trial.outcomes[0] if trial.outcomes else None
+    findings = trial.diagnosis.findings if trial.diagnosis is not None else ()
+    if findings and (best is None or best.decision is not Decision.KEPT):
+        return f"tailwave explain {findings[0].code}"
+    if best is None:
+        return "tailwave fix --list"
+    return f"tailwave explain {best.cure.partition(':')[0]}"
+
+
 def _kept(outcome: Outcome, trial: Trial) -> str:
     """Word a gain by the median, or by the 99th percentile where only that is better."""
     shown = next((e for e in outcome.effects if _is_better(e, trial)), outcome.effects[0])
     a_step = " a step" if _unit(trial) == "us" else ""
     which = f" {shown.quantile}" if shown.quantile is not Quantile.MEDIAN else ""
-    return (
-        f"{outcome.cure}:{which} {_figure(shown.before, shown.unit)} -> "
-        f"{_figure(shown.after, shown.unit)}{a_step} ({_changed(shown)})"
-    )
+    before, after = _figures(shown.before, shown.after, unit=shown.unit)
+    return f"{outcome.cure}:{which} {before} -> {after}{a_step} ({_changed(shown)})"
 
 
 def _is_better(effect: Effect, trial: Trial) -> bool:
@@ -129,10 +139,11 @@ def _print_noise(page: Page, trial: Trial) -> None:
     baseline, unit = trial.baseline, _unit(trial)
     if baseline is None:
         return
-    tail = f", p99 {_figure(baseline.tail, unit)}" if baseline.tail is not None else ""
+    known = [value for value in (baseline.median, baseline.tail) if value is not None]
+    levels = ", p99 ".join(_figures(*known, unit=unit))
     samples = f", {baseline.samples} samples a run" if baseline.samples > 1 else ""
     page.paragraph(
-        f"p50 {_figure(baseline.median, unit)}{tail}{samples}",
+        f"p50 {levels}{samples}",
         lead="  as it is  ",
         lead_style="dim",
     )
@@ -145,9 +156,9 @@ def _print_noise(page: Page, trial: Trial) -> None:
 
 
 def _restored(restored: Restored, unit: str) -> str:
-    span = f"{_figure(restored.low, unit)} to {_figure(restored.high, unit)}"
+    value, low, high = _figures(restored.median, restored.low, restored.high, unit=unit)
     verdict = "agrees" if restored.agrees else "DOES NOT AGREE: the machine drifted"
-    return f"p50 {_figure(restored.median, unit)}, {verdict} ({span} expected)"
+    return f"p50 {value}, {verdict} ({low} to {high} expected)"
 
 
 def _print_table(page: Page, outcomes: tuple[Outcome, ...]) -> None:
@@ -172,7 +183,7 @@ def _print_row(page: Page, texts: tuple[str, str, str, str, str], style: str) ->
     cure, decision, median, tail, bound = texts
     page.columns(
         Cell("", 1),
-        Cell(cure, 20, style),
+        Cell(cure, 0, style),
         Cell(decision, 14, style),
         Cell(median, 22),
         Cell(tail, 6),
@@ -199,7 +210,7 @@ def _print_details(page: Page, outcomes: tuple[Outcome, ...]) -> None:
 
 
 def _print_effect(page: Page, effect: Effect) -> None:
-    before, after = _figure(effect.before, effect.unit), _figure(effect.after, effect.unit)
+    before, after = _figures(effect.before, effect.after, unit=effect.unit)
     page.paragraph(
         f"{before} -> {after}, {_changed(effect)}", lead=f"{_INDENT}{effect.quantile}:       "
     )
@@ -237,7 +248,9 @@ def _percent(change: float) -> str:
     return "0%" if change == 0 else text
 
 
-def _figure(value: float, unit: str) -> str:
-    if not unit and not _PLAIN <= value < _LONG:  # a printed number may be of any size
-        return f"{value:.3g}"
-    return quantity(float(f"{value:.6g}"), unit)  # a geometric mean of equal figures is theirs
+def _figures(*values: float, unit: str) -> tuple[str, ...]:
+    """Return figures of the metric in one unit; a printed number, without one, is of any size."""
+    if not unit and not all(_PLAIN <= value < _LONG for value in values):
+        return tuple(f"{value:.3g}" for value in values)
+    # Rounded first, for a geometric mean of equal figures is theirs.
+    return quantities(*(float(f"{value:.6g}") for value in values), unit=unit)

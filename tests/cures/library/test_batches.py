@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, UserDict
 from typing import Any, NamedTuple
 
-from tailwave.cures.library.batches import mapped
+from tailwave.cures.library.staged import mapped
 
 
 class Point(NamedTuple):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tailwave.cures.library.capture.tree import token
-from tailwave.cures.library.graph import Graphed, graph
+from tailwave.cures.library.graph import GraphedCallable, graph
 from tailwave.errors import GraphRefusedError, UsageError
 
 
@@ -70,9 +70,9 @@ class FakeCaptor:
         self.closed = True
 
 
-def made(captor: FakeCaptor, first: object = 1, buckets: int = 8) -> Graphed:
+def made(captor: FakeCaptor, first: object = 1, buckets: int = 8) -> GraphedCallable:
     """Return a callable with one graph, for one argument."""
-    fast = Graphed(lambda x: ("plain", x), captor, buckets)
+    fast = GraphedCallable(lambda x: ("plain", x), captor, buckets)
     fast.add((first,), {})
     return fast
 
@@ -205,3 +205,10 @@ def test_there_must_be_a_bucket() -> None:
     """buckets=0 has no meaning."""
     with pytest.raises(UsageError, match="at least one"):
         graph(abs, buckets=0)
+
+
+def test_under_hami_no_graph_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its launches would escape what HAMi counts."""
+    monkeypatch.setenv("LD_PRELOAD", "/usr/local/vgpu/libvgpu.so")
+    with pytest.raises(GraphRefusedError, match=r"HAMi .* escape its count"):
+        graph(len)

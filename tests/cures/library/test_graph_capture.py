@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pytest
 
-from tailwave.cures.library.capture import hami
-from tailwave.cures.library.capture.agree import Agreement, changed_arguments, compare, tolerance
-from tailwave.cures.library.capture.fresh import fresh, fresh_leaves
-from tailwave.cures.library.capture.state import survey
-from tailwave.cures.library.capture.torch_words import refusal
+from tailwave.cures.library.capture.compare import (
+    Agreement,
+    changed_arguments,
+    compare,
+    fresh,
+    fresh_leaves,
+    tolerance,
+)
+from tailwave.cures.library.capture.refusals import line_of, refusal
+from tailwave.cures.library.capture.survey import survey
 from tailwave.cures.library.capture.tree import flatten, rebuild, token
-from tailwave.cures.library.capture.where import line_of
 from tailwave.errors import GraphRefusedError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tailwave.cures.library.capture.types import Values
+    from tailwave.cures.library.capture.captor import Values
 
 
 class Pair(NamedTuple):
@@ -168,7 +170,7 @@ def test_a_circle_ends() -> None:
 
 def test_too_much_to_look_through_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """A function that reaches a whole data set asks for state=."""
-    monkeypatch.setattr("tailwave.cures.library.capture.state._MOST", 10)
+    monkeypatch.setattr("tailwave.cures.library.capture.survey._MOST", 10)
     data = [[] for _ in range(20)]  # type: list[list[int]]
     with pytest.raises(GraphRefusedError, match="state="):
         survey({"f": lambda: data}, is_array)
@@ -397,18 +399,3 @@ def test_a_line_outside_of_any_file_is_none() -> None:
         exec("1 / 0")  # noqa: S102 - code without a file
     assert caught.tb.tb_next is not None
     assert line_of(caught.value.with_traceback(caught.tb.tb_next)) == ""
-
-
-def test_hami_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where HAMi's library is loaded, or will be, no graph is made."""
-    maps = tmp_path / "maps"
-    monkeypatch.setattr(hami, "PLACES", (maps, tmp_path / "none"))
-    monkeypatch.delenv("LD_PRELOAD", raising=False)
-    hami.refuse_under_hami()
-    maps.write_text("7f00-7f01 r-xp /usr/local/vgpu/libvgpu.so\n", "utf-8")
-    with pytest.raises(GraphRefusedError, match="HAMi"):
-        hami.refuse_under_hami()
-    maps.unlink()
-    monkeypatch.setenv("LD_PRELOAD", "/usr/local/vgpu/libvgpu.so")
-    with pytest.raises(GraphRefusedError, match="escape its count"):
-        hami.refuse_under_hami()

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pytest
 
-from tailwave.cures.library.capture.torch_arrays import TorchArrays
-from tailwave.cures.library.capture.torch_state import State
+from tailwave.cures.library.capture.torch_state import State, TorchArrays
 from tailwave.cures.library.capture.torch_watch import watch
 from tailwave.cures.library.graph import graph
 from tailwave.errors import GraphRefusedError

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tailwave
-from tailwave.cures.library.lanes import CupyLane
+from tailwave.cures.library.copiers import CupyCopier
 from tailwave.errors import UsageError
 from tests.cures.library.fakes import Cuda, CupyArray, cupy
 
@@ -78,19 +78,19 @@ def test_what_is_no_array_of_numbers_passes_unchanged() -> None:
 
 def test_leaving_early_waits_for_the_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     """CuPy's memory is given out again whether or not a copy is on its way."""
-    lanes: list[CupyLane] = []
-    make = CupyLane.__init__
+    copiers: list[CupyCopier] = []
+    make = CupyCopier.__init__
 
-    def remembered(lane: CupyLane, *args: Any) -> None:  # noqa: ANN401
-        lanes.append(lane)
-        make(lane, *args)
+    def remembered(copier: CupyCopier, *args: Any) -> None:  # noqa: ANN401
+        copiers.append(copier)
+        make(copier, *args)
 
-    monkeypatch.setattr(CupyLane, "__init__", remembered)
+    monkeypatch.setattr(CupyCopier, "__init__", remembered)
     batches = tailwave.staged(reused(9))
     next(batches)
-    assert lanes[0]._side.work != []  # noqa: SLF001  the stream's work that is left
+    assert copiers[0]._side.work != []  # noqa: SLF001  the stream's work that is left
     batches.close()  # type: ignore[attr-defined]
-    assert lanes[0]._side.work == []  # noqa: SLF001
+    assert copiers[0]._side.work == []  # noqa: SLF001
 
 
 @pytest.mark.parametrize("ahead", [0, -1, True, 1.5])

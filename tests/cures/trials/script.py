@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from tailwave.cures.catalogue.base import Candidate, Cure, Mechanism, Report, Setting, Treatment
 from tailwave.cures.catalogue.choose import Choice
 from tailwave.cures.trials.metric import Metric, StepTime
-from tailwave.cures.trials.preparing import Prepared, Wanted
+from tailwave.cures.trials.preparing import Preparation, Request
 from tailwave.cures.trials.rounds import Rounds
 from tailwave.cures.trials.run import Run
 from tailwave.model import Diagnosis
 
 SETTING = Setting(environment={})
-SIX_ROUNDS = Wanted(("prog",), {})
+SIX_ROUNDS = Request(("prog",), {})
 HEALTHY_US = 1000.0
 
 
@@ -135,15 +135,15 @@ def rounds_of(  # noqa: PLR0913 - each given by its name
     runner: Scripted,
     *candidates: Candidate,
     reserves: tuple[Candidate, ...] = (),
-    wanted: Wanted = SIX_ROUNDS,
+    request: Request = SIX_ROUNDS,
     metric: Metric | None = None,
     diagnosis: Diagnosis | None = None,
     observer: Silent | None = None,
 ) -> Rounds:
     """Return the rounds of a trial of these candidates, not yet run."""
     choice = Choice(candidates=tuple(candidates), reserves=reserves)
-    prepared = Prepared(metric or StepTime("gpu"), 1.0, diagnosis, SETTING, choice, ())
-    return Rounds(wanted, prepared, runner, observer or Silent())
+    preparation = Preparation(metric or StepTime("gpu"), 1.0, diagnosis, SETTING, choice, ())
+    return Rounds(request, preparation, runner, observer or Silent())
 
 
 def nothing() -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tailwave.cures.trials import guards
-from tailwave.cures.trials.guards import Guards, hami, open_guards
+from tailwave.cures.trials.guards import Guards, open_guards
 from tailwave.errors import UNAVAILABLE, UnavailableError
 from tailwave.gpu.devices.base import ClockReason, GpuProcess, GpuState, NotSupportedError
 from tests.cures.trials.watches import GONE, IDLE, FakeWatch, gpus, state
@@ -206,16 +206,6 @@ def test_a_gpu_that_goes_speaks_against_going_on() -> None:
     assert guard.against() == "The GPU has fallen off the bus."
     with pytest.raises(UnavailableError, match="fallen off the bus"):
         guard.check()
-
-
-def test_hami_is_seen_wherever_it_is_put(tmp_path: Path) -> None:
-    """In LD_PRELOAD, in ld.so.preload, in this process's maps; a file may be missing."""
-    maps = tmp_path / "maps"
-    places = (tmp_path / "missing", maps)
-    assert not hami({"LD_PRELOAD": "/usr/lib/libjemalloc.so"}, places)
-    assert hami({"LD_PRELOAD": "/usr/lib/libjemalloc.so:/usr/local/vgpu/libvgpu.so"}, places)
-    maps.write_text("7f00-7f01 r-xp 0 08:01 1 /usr/local/vgpu/libvgpu.so\n", "utf-8")
-    assert hami({}, places)
 
 
 def test_under_hami_a_trial_is_refused(tmp_path: Path) -> None:

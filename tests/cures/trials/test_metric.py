@@ -8,7 +8,7 @@ import pytest
 
 from tailwave.cures.trials.metric import (
     Figures,
-    Printed,
+    PrintedNumber,
     StepTime,
     WallTime,
     default_metric,
@@ -40,7 +40,7 @@ def test_the_tail_needs_a_hundred_samples() -> None:
     assert figures(StepTime("gpu"), steps_run(steps)).tail == pytest.approx(99.01)
     assert figures(StepTime("gpu"), steps_run(steps[1:-1])).tail is None
     run = Run(0, 1.0, output="".join(f"v {step}\n" for step in steps))
-    most = figures(Printed("v (.*)", higher_is_better=True), run)
+    most = figures(PrintedNumber("v (.*)", higher_is_better=True), run)
     assert most.tail == pytest.approx(1.99)
 
 
@@ -59,7 +59,7 @@ def test_steps_that_are_missing_in_a_run() -> None:
 def test_a_printed_number() -> None:
     """Wherever it stands, as often as it stands there; unit and direction are the user's."""
     run = Run(0, 1.0, output="warm 7\nstep 1.5e1 ms\nstep 25 ms\n")
-    metric = Printed(r"^step (\S+) ms$", higher_is_better=False)
+    metric = PrintedNumber(r"^step (\S+) ms$", higher_is_better=False)
     assert list(metric.samples(run)) == [15.0, 25.0]
     assert figures(metric, run) == Figures(20.0, None, 2)
     assert metric.words() == r"what '^step (\\S+) ms$' finds in the output (less is better)"
@@ -72,7 +72,7 @@ def test_a_printed_number() -> None:
 def test_a_pattern_that_cannot_be_used(pattern: str, words: str) -> None:
     """It is refused before the program runs."""
     with pytest.raises(UsageError, match=words):
-        Printed(pattern, higher_is_better=False)
+        PrintedNumber(pattern, higher_is_better=False)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_pattern_that_cannot_be_used(pattern: str, words: str) -> None:
 def test_an_output_that_cannot_be_compared(output: str, words: str) -> None:
     """A ratio needs numbers above 0."""
     with pytest.raises(UnreadableInputError, match=words):
-        figures(Printed("v (.*)", higher_is_better=False), Run(0, 1.0, output=output))
+        figures(PrintedNumber("v (.*)", higher_is_better=False), Run(0, 1.0, output=output))
 
 
 def test_wall_time_is_one_figure() -> None:
@@ -123,7 +123,7 @@ def test_the_hosts_clock_is_said() -> None:
 
 def test_the_wrong_number_is_the_one_named() -> None:
     """It is the sample that cannot be compared, not the least."""
-    metric = Printed("v (.*)", higher_is_better=False)
+    metric = PrintedNumber("v (.*)", higher_is_better=False)
     with pytest.raises(UnreadableInputError, match="gave inf"):
         figures(metric, Run(0, 1.0, output="v 3\nv inf\nv 2"))
 
@@ -139,5 +139,5 @@ def test_the_wrong_number_is_the_one_named() -> None:
 )
 def test_what_only_a_terminal_understands_is_not_searched(output: str) -> None:
     """Colours stand inside of what is looked for, and a bar writes over its line."""
-    metric = Printed("^step ([0-9.]+) ms$", higher_is_better=False)
+    metric = PrintedNumber("^step ([0-9.]+) ms$", higher_is_better=False)
     assert metric.samples(Run(0, 1.0, output=output)) == [3.0, 4.0]

@@ -10,7 +10,7 @@ import pytest
 
 from tailwave.cures.trials.arm import Arm, order
 from tailwave.cures.trials.concluding import baseline, held_back, outcomes, restored
-from tailwave.cures.trials.preparing import UNCHANGED, Wanted
+from tailwave.cures.trials.preparing import UNCHANGED, Request
 from tailwave.cures.trials.run import Run
 from tailwave.errors import UnavailableError
 from tailwave.model import Decision, OutputMatch, Quantile
@@ -130,7 +130,9 @@ def test_a_candidate_that_hangs_is_ended() -> None:
 def test_a_time_limit_of_the_users_holds_for_all() -> None:
     """Whatever the program takes."""
     program = steady({"half": 0.5})
-    rounds_of(program, candidate("half"), wanted=Wanted(("prog",), {}, timeout=7.0)).run(nothing)
+    rounds_of(program, candidate("half"), request=Request(("prog",), {}, timeout_s=7.0)).run(
+        nothing
+    )
     assert set(program.limits_s) == {7.0}
 
 
@@ -157,7 +159,7 @@ def test_an_early_look_has_a_wide_interval(number: int, t: float) -> None:
     rounds = rounds_of(
         scattered({"late": (-0.6, -0.7, -0.8)}),
         candidate("late"),
-        wanted=Wanted(("prog",), {}, rounds=number),
+        request=Request(("prog",), {}, rounds=number),
     )
     rounds.run(nothing)
     (outcome,) = outcomes(rounds)
@@ -198,7 +200,7 @@ def test_what_cannot_gain_is_dropped_after_three_rounds() -> None:
     """Its fellow goes on; when nobody is left, the rounds are over."""
     program = scattered({"late": PROVEN_BY_FOUR})
     rounds = rounds_of(
-        program, candidate("nothing"), candidate("late"), wanted=Wanted(("prog",), {}, rounds=4)
+        program, candidate("nothing"), candidate("late"), request=Request(("prog",), {}, rounds=4)
     )
     rounds.run(nothing)
     kept, dropped = outcomes(rounds)
@@ -373,7 +375,7 @@ def test_intervals_hold_for_all_candidates_together() -> None:
     logs = (-0.1, 0.0, 0.1)
     program = scattered({"a": logs, "b": logs})
     rounds = rounds_of(
-        program, candidate("a"), candidate("b"), wanted=Wanted(("prog",), {}, rounds=3)
+        program, candidate("a"), candidate("b"), request=Request(("prog",), {}, rounds=3)
     )
     rounds.run(nothing)
     for outcome in outcomes(rounds):

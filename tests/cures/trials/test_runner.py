@@ -97,13 +97,13 @@ for name, text in (("1", '{"pid": 1, "steps": {"us": [2.0]}}'), ("2", '{"pid": '
     run = ran(tmp_path, write)
     mine = [report for report in run.reports if report.get("pid") == 1]
     assert mine == [{"pid": 1, "steps": {"us": [2.0]}}]
-    assert [told.steps.us for told in run.told if told.pid == 1] == [(2.0,)]
+    assert [process.steps.us for process in run.processes if process.pid == 1] == [(2.0,)]
 
 
 def test_a_strange_report_is_left_out(tmp_path: Path) -> None:
     """The experiment reads what is in the form agreed, and nothing of a report that is not."""
     del tmp_path
-    assert Run(0, 1.0, reports=({"steps": 3}, {"steps": None, "pid": 4})).told[0].pid == 4
+    assert Run(0, 1.0, reports=({"steps": 3}, {"steps": None, "pid": 4})).processes[0].pid == 4
 
 
 def test_much_output_is_bounded_and_its_end_kept(tmp_path: Path) -> None:
@@ -153,19 +153,23 @@ def test_half_a_line_is_not_kept(tmp_path: Path) -> None:
     assert kept.startswith(f"{line}\n")
 
 
+def slept(folder: Path, trap: str) -> Run:
+    """Run a shell that sets a trap and sleeps, for a second at most."""
+    command = ("sh", "-c", f"trap {trap} TERM; sleep 60 & wait; wait")
+    return ProcessRunner(command, folder, ENVIRONMENT).run(Treatment(), limit_s=1.0)
+
+
 def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     """With all that it started; a program that does not listen is killed."""
-    stubborn = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True)"
-    run = runner(tmp_path, f"{stubborn}\nwhile True: time.sleep(60)").run(Treatment(), limit_s=2.0)
+    run = slept(tmp_path, "''")
     assert run.timed_out
     assert run.code == -signal.SIGKILL
-    assert why_failed(run) == "it did not end within 2 s"
+    assert why_failed(run) == "it did not end within 1 s"
 
 
 def test_a_run_that_takes_too_long_may_clean_up(tmp_path: Path) -> None:
     """It is asked to end before it is killed."""
-    polite = "import signal, time\nsignal.signal(15, lambda *_: exit(7))\ntime.sleep(60)"
-    run = runner(tmp_path, polite).run(Treatment(), limit_s=2.0)
+    run = slept(tmp_path, "'exit 7'")
     assert (run.timed_out, run.code) == (True, 7)
 
 

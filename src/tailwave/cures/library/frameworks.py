@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -76,6 +78,27 @@ def handle_of(stream: object) -> int:
     raise UsageError(
         f"A stream is one of torch, CuPy or tailwave, or its handle, not {type(stream).__name__}."
     )
+
+
+def green_context(handle: int) -> int:
+    """Return the green context of a stream, the part of the SMs that it may use, by its handle.
+
+    0 for none, and before CUDA 12.4.
+    """
+    ask = _green_context_of()
+    found = ctypes.c_void_p()
+    if ask is None or ask(ctypes.c_void_p(handle), ctypes.byref(found)) != 0:
+        return 0
+    return found.value or 0
+
+
+@cache
+def _green_context_of() -> ctypes._NamedFuncPointer | None:
+    """Return the driver's call for it, where there is one."""
+    try:
+        return ctypes.CDLL("libcuda.so.1").cuStreamGetGreenCtx
+    except (OSError, AttributeError):
+        return None
 
 
 @contextmanager

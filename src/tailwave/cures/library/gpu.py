@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from tailwave.cures.library.frameworks import current_number
 from tailwave.errors import UnavailableError
@@ -54,15 +54,24 @@ class Gpu(NamedTuple):
     def attribute(self, name: str) -> int:
         """Return a device attribute of the driver by its name."""
         attribute = getattr(self.driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
-        code, value = self.driver.cuDeviceGetAttribute(attribute, self.number)
-        checked(code, f"asking for the attribute {name}")
-        return int(value)
+        get = self.driver.cuDeviceGetAttribute
+        return int(called(f"asking for the attribute {name}", get, attribute, self.number)[0])
+
+
+def called(doing: str, function: Callable[..., Iterable[Any]], *args: object) -> list[Any]:
+    """Call a function of the driver, and return what it gives beside its code.
+
+    ``doing`` is what it is called for, in words; raises as `checked` where it does not succeed.
+    """
+    code, *values = function(*args)
+    checked(code, doing)
+    return values
 
 
 @contextmanager
 def on_current_gpu() -> Iterator[Gpu]:
     """Open the GPU that this thread uses; raises UnavailableError with what to do next."""
-    with told():
+    with in_words_for_a_program():
         number = current_number(load().driver)
     with on_gpu(number) as gpu:
         yield gpu
@@ -75,7 +84,7 @@ def on_gpu(number: int) -> Iterator[Gpu]:
     Afterwards the context from before is current again: a worker thread must not find one that
     it did not make.
     """
-    with told():
+    with in_words_for_a_program():
         libraries = load()
         before = _context(libraries.driver)
         try:
@@ -85,7 +94,7 @@ def on_gpu(number: int) -> Iterator[Gpu]:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def in_words_for_a_program() -> Iterator[None]:
     """Tell what a GPU or this user cannot do as UnavailableError, in words for a program."""
     try:
         yield

@@ -8,10 +8,10 @@ from typing import Final
 
 from tailwave.cures.library.closing import Closing
 from tailwave.cures.library.frameworks import current_handle, handle_of
-from tailwave.cures.library.gpu import Gpu, on_current_gpu, on_gpu
+from tailwave.cures.library.gpu import Gpu, called, on_current_gpu, on_gpu
 from tailwave.errors import UnavailableError, UsageError
 from tailwave.gpu import Feature
-from tailwave.gpu.devices.cuda import checked, guarded
+from tailwave.gpu.devices.cuda import guarded
 
 # Managed memory beyond what the GPU has free evicts pages without end, and can hang the GPU for
 # every process on it. The tenth that stays free is for what frameworks take in the meantime.
@@ -23,7 +23,7 @@ _HOST: Final = -1  # CU_DEVICE_CPU, with which drivers before CUDA 13 name the h
 _LOCATIONS_FROM: Final = 13  # the major version from which on places are CUmemLocation
 
 
-class _Held:
+class _OpenBytes:
     """The bytes of managed memory that are open, by GPU: pages not yet touched are still free."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class _Held:
             self._bytes[number] -= nbytes
 
 
-_HELD: Final = _Held()
+_OPEN: Final = _OpenBytes()
 
 
 class Managed(Closing):
@@ -63,11 +63,11 @@ class Managed(Closing):
         self.nbytes = nbytes
         self._device = gpu.number
         with ExitStack() as stack:
-            _HELD.add(gpu.number, nbytes, _most(gpu))
-            stack.callback(_HELD.remove, gpu.number, nbytes)
+            _OPEN.add(gpu.number, nbytes, _most(gpu))
+            stack.callback(_OPEN.remove, gpu.number, nbytes)
             attach = gpu.driver.CUmemAttach_flags.CU_MEM_ATTACH_GLOBAL.value
-            code, address = gpu.driver.cuMemAllocManaged(nbytes, attach)
-            checked(code, "taking managed memory")
+            take = gpu.driver.cuMemAllocManaged
+            (address,) = called("taking managed memory", take, nbytes, attach)
             stack.pop_all()
         self._address: int | None = int(address)
 
@@ -98,10 +98,9 @@ class Managed(Closing):
         with on_gpu(self._device) as gpu:
             handle = current_handle() if stream is None else handle_of(stream)
             flags = (0,) if gpu.libraries.toolkit[0] >= _LOCATIONS_FROM else ()
-            (code,) = gpu.driver.cuMemPrefetchAsync(
-                self.ptr, self.nbytes, _place(gpu, to), *flags, handle
-            )
-            checked(code, "prefetching managed memory")
+            pages = (self.ptr, self.nbytes, _place(gpu, to))
+            prefetch = gpu.driver.cuMemPrefetchAsync
+            called("prefetching managed memory", prefetch, *pages, *flags, handle)
 
     def close(self) -> None:
         """Wait for the GPU, then give it back; a second time does nothing."""
@@ -109,8 +108,9 @@ class Managed(Closing):
         if address is None:
             return
         with on_gpu(self._device) as gpu, ExitStack() as stack:
-            stack.callback(_HELD.remove, gpu.number, self.nbytes)
-            stack.callback(_free, gpu, address)
+            stack.callback(_OPEN.remove, gpu.number, self.nbytes)
+            free = gpu.driver.cuMemFree
+            stack.callback(called, "giving managed memory back", free, address)
             with guarded("waiting for the GPU"):
                 gpu.core.sync()
 
@@ -118,8 +118,9 @@ class Managed(Closing):
 def managed(nbytes: int, home: str = "device", *, read_mostly: bool = False) -> Managed:
     """Take managed memory whose pages live on the "device" or the "host".
 
-    Pages at home on the host are read by the GPU over the link, where they stay; those at home on
-    the device return there. With ``read_mostly`` both keep copies, until one writes. At most nine
+    They move when asked, not by fault. Pages at home on the host are read by the GPU over the link,
+    where they stay; those at home on the device return there. With ``read_mostly`` both keep
+    copies, until one writes. At most nine
     tenths of the GPU's free memory, and 64 GiB, can be had, together with what is still open.
 
     Raises UsageError for what is no size or home, and UnavailableError, with what to do next, for
@@ -147,8 +148,10 @@ def _advise(gpu: Gpu, memory: Managed, home: str, *, read_mostly: bool) -> None:
         advice.append(("READ_MOSTLY", "device"))  # for which any place will do
     for name, side in advice:
         kind = getattr(gpu.driver.CUmem_advise, f"CU_MEM_ADVISE_SET_{name}")
-        (code,) = gpu.driver.cuMemAdvise(memory.ptr, memory.nbytes, kind, _place(gpu, side))
-        checked(code, "advising on managed memory")
+        pages = (memory.ptr, memory.nbytes)
+        called(
+            "advising on managed memory", gpu.driver.cuMemAdvise, *pages, kind, _place(gpu, side)
+        )
 
 
 def _place(gpu: Gpu, side: str) -> object:
@@ -164,14 +167,8 @@ def _place(gpu: Gpu, side: str) -> object:
 
 
 def _most(gpu: Gpu) -> int:
-    code, free, _ = gpu.driver.cuMemGetInfo()
-    checked(code, "asking for the free memory")
+    free, _ = called("asking for the free memory", gpu.driver.cuMemGetInfo)
     return min(_MOST_BYTES, int(free * _SHARE_OF_FREE))
-
-
-def _free(gpu: Gpu, address: int) -> None:
-    (code,) = gpu.driver.cuMemFree(address)
-    checked(code, "giving managed memory back")
 
 
 def _check_side(side: str) -> None:

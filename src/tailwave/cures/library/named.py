@@ -14,7 +14,7 @@ from tailwave.cures.library.work_stream import WorkStream
 from tailwave.errors import TailwaveError, UsageError
 
 
-class Given(NamedTuple):
+class Grant(NamedTuple):
     """What a named stream has got.
 
     ``sms`` is how many SMs its work may use (None: all of the GPU), ``own`` whether no other named
@@ -51,7 +51,7 @@ class Names:
         self._wishes: dict[str, _Wish] = {}
         self._streams: dict[tuple[str, int], Any] = {}
         self._groups: dict[int, _Groups] = {}
-        self.given: dict[str, Given] = {}
+        self.given: dict[str, Grant] = {}
 
     def assign(self, name: str, wish: _Wish) -> None:
         """Plan what a name is to have, beside what it was assigned before."""
@@ -86,7 +86,7 @@ class Names:
             why_not = str(error)
         stream = torch.cuda.Stream() if work is None else work.torch()
         own = sms is not None and self._wishes.get(name, _Wish()).sms is not None
-        self.given[name] = Given(sms, own, int(stream.priority), why_not)
+        self.given[name] = Grant(sms, own, int(stream.priority), why_not)
         return stream
 
     def _planned(self, name: str, number: int) -> tuple[WorkStream | None, int | None]:
@@ -135,7 +135,7 @@ def assign(name: str, *, sms: int | None = None, priority: str | None = None) ->
     _NAMES.assign(name, _Wish(sms, priority))
 
 
-def given() -> Mapping[str, Given]:
+def given() -> Mapping[str, Grant]:
     """Return what each named stream has got so far."""
     return dict(_NAMES.given)
 

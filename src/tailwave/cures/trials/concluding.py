@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from tailwave.cures.catalogue.base import Candidate
-from tailwave.cures.catalogue.choose import Rejection
 from tailwave.cures.trials.arm import Arm
-from tailwave.cures.trials.deciding import Judged
+from tailwave.cures.trials.deciding import Judgement
 from tailwave.cures.trials.effects import ERROR, agreement, effects
 from tailwave.cures.trials.rounds import Rounds
 from tailwave.model import (
@@ -53,29 +52,23 @@ def outcomes(rounds: Rounds) -> tuple[Outcome, ...]:
     return tuple(sorted(found, key=_rank))
 
 
-def not_tried(rejection: Rejection) -> Outcome:
+def not_tried(candidate: Candidate, why: str) -> Outcome:
     """Return the outcome of a candidate that could not be tried or was not worth it."""
-    candidate = rejection.candidate
     return Outcome(
         cure=candidate.spec,
         label=candidate.label,
         decision=Decision.NOT_APPLICABLE,
-        why=rejection.why,
+        why=why,
         bound=candidate.bound,
     )
 
 
 def held_back(reserve: Candidate) -> Outcome:
     """Return the outcome of a reserve that was not called up."""
-    return Outcome(
-        cure=reserve.spec,
-        label=reserve.label,
-        decision=Decision.NOT_APPLICABLE,
-        why=(
-            "Not tried: another cure answers the same finding, and each run of this one compiles "
-            f"for up to a minute. To try it: --cure {reserve.spec}."
-        ),
-        bound=reserve.bound,
+    return not_tried(
+        reserve,
+        "Not tried: another cure answers the same finding, and each run of this one compiles for "
+        f"up to a minute. To try it: --cure {reserve.spec}.",
     )
 
 
@@ -105,28 +98,28 @@ def _outcome(rounds: Rounds, arm: Arm) -> Outcome:
     )
 
 
-def _decided(rounds: Rounds, arm: Arm) -> Judged:
+def _decided(rounds: Rounds, arm: Arm) -> Judgement:
     if arm.broken:
-        return Judged(Decision.HARMFUL, arm.over)
+        return Judgement(Decision.HARMFUL, arm.over)
     if arm.idle:
-        return Judged(Decision.NOT_APPLICABLE, arm.over)
+        return Judgement(Decision.NOT_APPLICABLE, arm.over)
     if arm.outputs_differ and not rounds.null.outputs_differ:
-        return Judged(Decision.HARMFUL, arm.over)
-    judged = rounds.judged(arm)
+        return Judgement(Decision.HARMFUL, arm.over)
+    judged = rounds.judgement(arm)
     if judged.decision is Decision.KEPT:
         return _confirmed(rounds, judged)
     if judged.decision is Decision.NO_GAIN and arm.over:
-        return Judged(Decision.NO_GAIN, arm.over)
+        return Judgement(Decision.NO_GAIN, arm.over)
     return judged
 
 
-def _confirmed(rounds: Rounds, judged: Judged) -> Judged:
+def _confirmed(rounds: Rounds, judged: Judgement) -> Judgement:
     """Keep what looks better only if the trial came to its end and the machine stayed the same."""
     last = restored(rounds)
     if rounds.cut_short or last is None:
-        return Judged(
+        return Judgement(
             Decision.NO_GAIN, "It looks better so far, but the trial ended before that was proven."
         )
     if not last.agrees:
-        return Judged(Decision.NO_GAIN, _DRIFTED)
+        return Judgement(Decision.NO_GAIN, _DRIFTED)
     return judged

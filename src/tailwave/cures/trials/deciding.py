@@ -34,14 +34,16 @@ class _Sign(Enum):
     WORSE = "worse"
 
 
-class Judged(NamedTuple):
+class Judgement(NamedTuple):
     """A decision by the effects alone, and the sentence that says why."""
 
     decision: Decision
     why: str
 
 
-def judge(effects: Sequence[Effect], null: Sequence[Effect], *, higher_is_better: bool) -> Judged:
+def judge(
+    effects: Sequence[Effect], null: Sequence[Effect], *, higher_is_better: bool
+) -> Judgement:
     """Decide by the intervals of a candidate, on the median at least, and of the null control."""
     noise = {
         effect.quantile: _noise(cost(effect, higher_is_better=higher_is_better)) for effect in null
@@ -74,34 +76,34 @@ def can_gain(effects: Sequence[Effect], *, higher_is_better: bool) -> bool:
     return any(cost(e, higher_is_better=higher_is_better).low <= -_LEAST for e in effects)
 
 
-def _judged(signs: Mapping[Quantile, _Sign]) -> Judged | None:
+def _judged(signs: Mapping[Quantile, _Sign]) -> Judgement | None:
     """Decide where a quantile is better or worse; None where neither is."""
     median, tail = signs[Quantile.MEDIAN], signs.get(Quantile.TAIL, _Sign.SAME)
     if _Sign.BETTER in (median, tail) and _Sign.WORSE in (median, tail):
         better = Quantile.MEDIAN if median is _Sign.BETTER else Quantile.TAIL
         worse = Quantile.TAIL if median is _Sign.BETTER else Quantile.MEDIAN
         why = f"{_NAMES[better]} is better, but {_NAMES[worse]} is worse".capitalize()
-        return Judged(Decision.NO_GAIN, f"{why}.")
+        return Judgement(Decision.NO_GAIN, f"{why}.")
     for quantile, sign in signs.items():
         if sign is not _Sign.SAME:
             decision = Decision.KEPT if sign is _Sign.BETTER else Decision.HARMFUL
-            return Judged(
+            return Judgement(
                 decision, f"{_NAMES[quantile].capitalize()} is {sign.value} beyond noise."
             )
     return None
 
 
-def _undecided(change: float, cost_change: float, noise: float) -> Judged:
+def _undecided(change: float, cost_change: float, noise: float) -> Judgement:
     """Say why nothing is proven, of a change of the median, its cost and the noise (logarithms)."""
     if abs(cost_change) > noise:
         looks = f"{abs(change):.0%} {'better' if cost_change < 0 else 'worse'}"
         why = f"It looks {looks}, but its runs differ too much to prove that: more --rounds may."
-        return Judged(Decision.NO_GAIN, why)
+        return Judgement(Decision.NO_GAIN, why)
     bound = -math.expm1(-noise)
     why = f"No change beyond noise, which here hides all below {100 * bound:.1f}%."
     if bound <= LEAST_GAIN:
         why = f"No change that exceeds the noise and the {LEAST_GAIN:.0%} asked for."
-    return Judged(Decision.NO_GAIN, why)
+    return Judgement(Decision.NO_GAIN, why)
 
 
 def _noise(null: Reach) -> float:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from tailwave.cures.trials.visible import VARIABLE, Visible, visible
+from tailwave.cures import hami
+from tailwave.cures.trials.visible import VARIABLE, Visibility, visible
 from tailwave.errors import UnavailableError
 from tailwave.figures import percent, quantity
 from tailwave.gpu import (
@@ -28,8 +29,6 @@ from tailwave.gpu import (
 
 _PROC: Final = Path("/proc")
 _MPS: Final = "nvidia-cuda-mps"
-_HAMI: Final = "libvgpu.so"
-_HAMI_PLACES: Final = (Path("/etc/ld.so.preload"), Path("/proc/self/maps"))
 # What a run leaves (a dying process, the last fraction of a second's utilisation) is gone by then.
 _LOOKS, _PAUSE_S = 31, 0.1
 # An idle GPU has a few MiB in use besides what the driver keeps for itself; one context takes
@@ -68,7 +67,7 @@ class Guards:
         environment: Mapping[str, str],
         *,
         notes: Iterable[str] = (),
-        places: Iterable[Path] = _HAMI_PLACES,
+        places: Iterable[Path] = hami.PLACES,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
         """Take what looks at the GPUs, None where nothing can, and the program's environment."""
@@ -76,19 +75,19 @@ class Guards:
         self._places, self._pause = tuple(places), pause
         self._notes = dict.fromkeys(notes)
         all_gpus = watch.gpus() if watch is not None else ()
-        self._seen = visible(all_gpus, environment) if watch is not None else Visible((), 1)
-        if not self._seen.number:
+        self._visible = visible(all_gpus, environment) if watch is not None else Visibility((), 1)
+        if not self._visible.number:
             raise UnavailableError(
                 f"{VARIABLE}={environment.get(VARIABLE, '')} leaves the program no GPU: unset it, "
                 "or name one that `nvidia-smi -L` lists."
             )
-        wanted = set(self._seen.uuids)
+        wanted = set(self._visible.uuids)
         self.gpus = tuple(g for g in all_gpus if not wanted.isdisjoint((g.uuid, *g.instances)))
 
     @property
     def count(self) -> int:
         """How many GPUs the program will see; 1 where nothing can look."""
-        return self._seen.number
+        return self._visible.number
 
     @property
     def driver(self) -> str:
@@ -113,14 +112,14 @@ class Guards:
 
     def against(self) -> str:
         """Return the sentence that says what speaks against a run now, "" where nothing does."""
-        if hami(self._environment, self._places):
+        if hami.shares_the_gpu(self._environment, self._places):
             return (
-                f"HAMi ({_HAMI}) limits this container's share of the GPU, so times say what it "
-                "grants and not what the program takes, and CUDA graphs would escape its quota: "
-                "run the trial where the program has a GPU of its own."
+                f"HAMi ({hami.LIBRARY}) limits this container's share of the GPU, so times say "
+                "what it grants and not what the program takes, and CUDA graphs would escape its "
+                "quota: run the trial where the program has a GPU of its own."
             )
         try:
-            return next(filter(None, map(self._against, self._seen.uuids)), "")
+            return next(filter(None, map(self._against, self._visible.uuids)), "")
         except UnavailableError as error:  # the GPU has gone
             return str(error)
 
@@ -169,7 +168,7 @@ class Guards:
         return ""
 
     def _ways_out(self) -> str:
-        if self._seen.sure:
+        if self._visible.sure:
             return f"wait until it has ended, or give the program another GPU by {VARIABLE}"
         return (
             "wait until it has ended, or say which GPU the program uses "
@@ -178,11 +177,6 @@ class Guards:
 
     def _words(self, uuid: str) -> str:
         return next(filter(None, (_place(gpu, uuid) for gpu in self.gpus)), uuid)
-
-
-def hami(environment: Mapping[str, str], places: Iterable[Path] = _HAMI_PLACES) -> bool:
-    """Tell whether HAMi's library stands between a program and the driver."""
-    return _HAMI in environment.get("LD_PRELOAD", "") or any(_HAMI in _text(p) for p in places)
 
 
 def _text(path: Path) -> str:

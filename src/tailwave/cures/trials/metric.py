@@ -9,8 +9,7 @@ from typing import Final, Protocol
 import msgspec
 import numpy as np
 
-from tailwave.cures.trials.printed import plain
-from tailwave.cures.trials.run import Run, Steps, finite_positive
+from tailwave.cures.trials.run import Run, Steps, finite_positive, plain
 from tailwave.errors import UnreadableInputError, UsageError
 
 # Fewer samples of a run are no series of steps.
@@ -55,9 +54,10 @@ def figures(metric: Metric, run: Run) -> Figures:
             f"the metric ({metric.words()}) gave {wrong:g}, and only finite numbers above 0 can be "
             "compared by their ratio: choose another with --metric."
         )
-    tail = float(np.percentile(samples, 1 if metric.higher_is_better else 99))
-    enough = len(samples) >= _TAIL_SAMPLES
-    return Figures(float(np.median(samples)), tail if enough else None, len(samples))
+    tail = None
+    if len(samples) >= _TAIL_SAMPLES:
+        tail = float(np.percentile(samples, 1 if metric.higher_is_better else 99))
+    return Figures(float(np.median(samples)), tail, len(samples))
 
 
 def settled(samples: Sequence[float]) -> Sequence[float]:
@@ -93,7 +93,7 @@ class StepTime:
         return steps.us
 
 
-class Printed:
+class PrintedNumber:
     """A number that the program prints."""
 
     def __init__(self, pattern: str, *, higher_is_better: bool) -> None:
@@ -151,7 +151,7 @@ class WallTime:
 
 def marked(run: Run) -> Steps:
     """Return the steps of the process that marked most; of equals, of the slowest."""
-    each = [process.steps for process in run.told]
+    each = [process.steps for process in run.processes]
     return max(each, key=lambda steps: (len(steps.us), sum(steps.us)), default=Steps())
 
 

@@ -6,10 +6,8 @@ everything that it started: when the run is over, and when tailwave dies.
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -26,7 +24,7 @@ _PIPES, _LOGS = "CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"
 _SHARE: Final = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
 _USUAL_PIPES: Final = "/tmp/nvidia-mps"  # noqa: S108 - where a daemon's pipes are by default
 _SOCKET: Final = "control"  # in the folder of the pipes, once the daemon listens
-_START_S, _QUIT_S, _END_S = 10.0, 5.0, 10.0
+_START_S, _QUIT_S = 10.0, 5.0
 _POLL_S: Final = 0.02
 
 
@@ -59,12 +57,18 @@ def daemon(environment: Mapping[str, str], folder: Path, percent: int) -> Iterat
     for made in (pipes, logs):
         made.mkdir(mode=0o700)
     own = {_PIPES: str(pipes), _LOGS: str(logs)}
-    process = _start({**_for_daemon(environment), **own}, folder / "mps.json")
+    own_environment = {**_for_daemon(environment), **own}
+    command = (_found(environment), "-f")
+    process = supervisor.start(command, own_environment, folder / "mps.json")
     try:
         _await(process, pipes / _SOCKET, logs)
         yield {**own, _SHARE: str(percent)}
     finally:
-        _end(process, {**environment, **own})
+        try:
+            if process.poll() is None:
+                _quit(process, {**environment, **own})
+        finally:
+            supervisor.end(process)
         for made in (pipes, logs):
             shutil.rmtree(made, ignore_errors=True)
 
@@ -84,18 +88,6 @@ def _for_daemon(environment: Mapping[str, str]) -> dict[str, str]:
     if not any(entry.strip().isdecimal() for entry in chosen.split(",")):
         return dict(environment)
     return {name: value for name, value in environment.items() if name != VARIABLE}
-
-
-def _start(environment: Mapping[str, str], result: Path) -> subprocess.Popen[bytes]:
-    script = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), str(result)]
-    return subprocess.Popen(  # noqa: S603 - the driver's own program, as found on PATH
-        [*script, _found(environment), "-f"],
-        env=dict(environment),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
 
 
 def _found(environment: Mapping[str, str]) -> str:
@@ -123,21 +115,8 @@ def _last_word(logs: Path) -> str:
     return f" ({said[-1]})" if said else ""
 
 
-def _end(process: subprocess.Popen[bytes], environment: Mapping[str, str]) -> None:
-    """Ask the daemon to end; then end whatever of it is left."""
-    try:
-        if process.poll() is None:
-            _quit(process, environment)
-    finally:
-        process.terminate()  # does nothing to what has ended
-        try:
-            process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
 def _quit(process: subprocess.Popen[bytes], environment: Mapping[str, str]) -> None:
+    """Ask the daemon to end."""
     with suppress(OSError, subprocess.TimeoutExpired):
         subprocess.run(  # noqa: S603 - the driver's own program, as found on PATH
             [_found(environment)],

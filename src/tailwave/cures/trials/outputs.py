@@ -55,7 +55,7 @@ def worst(matches: Iterable[Match]) -> Match:
 def exposed(run: Run) -> Mapping[str, Output]:
     """Return the outputs of a run's processes by name; those of the main process go first."""
     found: dict[str, Output] = {}
-    for process in sorted(run.told, key=lambda process: process.main):
+    for process in sorted(run.processes, key=lambda process: process.main):
         found |= process.outputs
     return found
 

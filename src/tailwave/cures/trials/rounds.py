@@ -12,14 +12,14 @@ from tailwave.cures.trials.arm import AS_IT_IS, NULL, Arm, order
 from tailwave.cures.trials.deciding import (
     LEAST_GAIN,
     LEAST_ROUNDS,
-    Judged,
+    Judgement,
     can_gain,
     error_of_look,
     judge,
 )
 from tailwave.cures.trials.effects import ERROR, agreement, effects
 from tailwave.cures.trials.metric import Figures, figures
-from tailwave.cures.trials.preparing import UNCHANGED, Prepared, Wanted
+from tailwave.cures.trials.preparing import UNCHANGED, Preparation, Request
 from tailwave.cures.trials.run import Run, Runner, why_failed
 from tailwave.errors import UnavailableError, UnreadableInputError
 from tailwave.model import Decision, Effect
@@ -47,27 +47,27 @@ class Rounds:
     """
 
     def __init__(
-        self, wanted: Wanted, prepared: Prepared, runner: Runner, observer: Observer
+        self, request: Request, preparation: Preparation, runner: Runner, observer: Observer
     ) -> None:
         """Nothing has been run yet."""
-        self._wanted, self._runner, self._observer = wanted, runner, observer
-        self.metric = prepared.metric
+        self._request, self._runner, self._observer = request, runner, observer
+        self.metric = preparation.metric
         self.as_it_is, self.null = Arm(AS_IT_IS, UNCHANGED), Arm(NULL, UNCHANGED)
-        self._setting = prepared.setting
-        self.tried = [self._arm(candidate) for candidate in prepared.choice.candidates]
-        self.reserves = list(prepared.choice.reserves)
+        self._setting = preparation.setting
+        self.tried = [self._arm(candidate) for candidate in preparation.choice.candidates]
+        self.reserves = list(preparation.choice.reserves)
         self.completed = 0
         self.restored: float | None = None
         self.cut_short = ""
-        self._seconds = [prepared.seconds]
-        self._slowest_s = prepared.seconds
+        self._seconds = [preparation.seconds]
+        self._slowest_s = preparation.seconds
 
     def run(self, watch: Callable[[], str]) -> None:
         """Run rounds until all is decided or none is left, and the program as it is once more.
 
         ``watch`` is asked after each run what speaks against going on, "" for nothing.
         """
-        while self._goes_on() and not self.cut_short:
+        while self.completed < self._request.rounds and self._in_play() and not self.cut_short:
             self._round(watch)
         if self.completed and not self.cut_short:
             self._restore()
@@ -80,22 +80,19 @@ class Rounds:
         """
         tails = any(figures.tail is not None for figures in self.as_it_is.figures.values())
         looked_at = len(self.tried) * (2 if tails else 1)
-        error = error_of_look(len(arm.figures), self._wanted.rounds) / looked_at
+        error = error_of_look(len(arm.figures), self._request.rounds) / looked_at
         return effects(self.as_it_is.figures, arm.figures, self.metric.unit, 1 - error)
 
     def null_effects(self) -> tuple[Effect, ...]:
         """Return what the null control shows: noise, with its own 95% interval."""
         return effects(self.as_it_is.figures, self.null.figures, self.metric.unit, 1 - ERROR)
 
-    def judged(self, arm: Arm) -> Judged:
+    def judgement(self, arm: Arm) -> Judgement:
         """Decide on an arm by its effects alone, as far as that can be done after its rounds."""
         if len(arm.figures) < LEAST_ROUNDS:
-            return Judged(Decision.NO_GAIN, f"Before {LEAST_ROUNDS} rounds nothing is decided.")
+            return Judgement(Decision.NO_GAIN, f"Before {LEAST_ROUNDS} rounds nothing is decided.")
         higher = self.metric.higher_is_better
         return judge(self.effects_of(arm), self.null_effects(), higher_is_better=higher)
-
-    def _goes_on(self) -> bool:
-        return self.completed < self._wanted.rounds and bool(self._in_play())
 
     def _in_play(self) -> list[Arm]:
         """Return the candidates that are not dropped, and neither kept nor harmful yet."""
@@ -140,7 +137,7 @@ class Rounds:
                 self.tried.append(self._arm(reserve))
 
     def _run(self, arm: Arm, place: int, of: int) -> Run:
-        rounds = self._wanted.rounds
+        rounds = self._request.rounds
         done, total = self.completed * of + place, rounds * of + 1
         what = f"round {self.completed + 1} of {rounds}: {arm.name}"
         self._observer.begin(what, done, total, self._left_s(total - done))
@@ -152,8 +149,8 @@ class Rounds:
 
     def _limit_s(self, arm: Arm) -> float | None:
         """Return how long an arm may run: a cure under which the program hangs must end."""
-        if self._wanted.timeout is not None or arm.candidate is None:
-            return self._wanted.timeout
+        if self._request.timeout_s is not None or arm.candidate is None:
+            return self._request.timeout_s
         return _PATIENCE * self._slowest_s + _GRACE_S
 
     def _left_s(self, runs: int) -> float:
@@ -200,7 +197,10 @@ class Rounds:
         for arm in self._in_play():
             if arm.outputs_differ and not self.null.outputs_differ:
                 arm.over = f"With it the program computes something else: {arm.match.detail}."
-            elif self.completed >= LEAST_ROUNDS and not self._can_gain(arm):
+                continue
+            shown = effects(self.as_it_is.figures, arm.figures, self.metric.unit, 1 - ERROR)
+            higher = self.metric.higher_is_better
+            if self.completed >= LEAST_ROUNDS and not can_gain(shown, higher_is_better=higher):
                 arm.over = (
                     f"After {self.completed} rounds its 95% interval does not reach a gain of "
                     f"{LEAST_GAIN:.0%}."
@@ -209,11 +209,7 @@ class Rounds:
     def _decide(self) -> None:
         """Take out of play what is kept or harmful by now: more rounds would only take time."""
         for arm in self._in_play():
-            arm.decided = self.judged(arm).decision is not Decision.NO_GAIN
-
-    def _can_gain(self, arm: Arm) -> bool:
-        shown = effects(self.as_it_is.figures, arm.figures, self.metric.unit, 1 - ERROR)
-        return can_gain(shown, higher_is_better=self.metric.higher_is_better)
+            arm.decided = self.judgement(arm).decision is not Decision.NO_GAIN
 
     def _restore(self) -> None:
         """Measure the program as it is again; once more if that was off, for one run may be."""
@@ -221,7 +217,7 @@ class Rounds:
             self._observer.begin(_RESTORED, 0, 1, self._left_s(1))
             try:
                 again, problem = self._measured(
-                    self._runner.run(UNCHANGED, limit_s=self._wanted.timeout)
+                    self._runner.run(UNCHANGED, limit_s=self._request.timeout_s)
                 )
             except UnavailableError as error:
                 again, problem = None, str(error)

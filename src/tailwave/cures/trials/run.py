@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 import signal
-from collections.abc import Iterable
-from typing import Any, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
 from tailwave.cures.catalogue.base import Report, Treatment
+
+# ECMA-48: a control sequence (colours, moves of the cursor), a string for the terminal (a title, a
+# link) up to its end, or another escape of two characters.
+_ESCAPES: Final = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
+)
+_LINE_ENDS: Final = re.compile(r"\r\n?")
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_LONGEST_LINE: Final = 300
 
 
 class Steps(msgspec.Struct, frozen=True):
@@ -33,7 +42,7 @@ class Output(msgspec.Struct, frozen=True):
     sha256: str = ""
 
 
-class Told(msgspec.Struct, frozen=True):
+class ProcessReport(msgspec.Struct, frozen=True):
     """What the experiment itself reads of a process's report; cures read the rest."""
 
     pid: int = 0
@@ -66,9 +75,17 @@ class Run(msgspec.Struct, frozen=True):
         return self.timed_out or self.code != 0
 
     @property
-    def told(self) -> tuple[Told, ...]:
+    def processes(self) -> tuple[ProcessReport, ...]:
         """The reports as the experiment reads them; what is no report is left out."""
-        return tuple(_told(self.reports))
+        found = []
+        for report in self.reports:
+            # A process says None of what it has nothing of: without marks there are no steps.
+            said = {key: value for key, value in report.items() if value is not None}
+            try:
+                found.append(msgspec.convert(said, ProcessReport))
+            except msgspec.ValidationError:
+                continue
+        return tuple(found)
 
 
 class Runner(Protocol):
@@ -83,36 +100,33 @@ class Runner(Protocol):
         """Return the path of the profile that was recorded, "" where there is none."""
 
 
-def _told(reports: Iterable[Report]) -> Iterable[Told]:
-    for report in reports:
-        try:
-            yield msgspec.convert(_without_none(report), Told)
-        except msgspec.ValidationError:
-            continue
-
-
-def _without_none(report: Report) -> dict[str, Any]:
-    """Leave out what a process says nothing of: a process without marks has no steps."""
-    return {key: value for key, value in report.items() if value is not None}
-
-
 def why_failed(run: Run) -> str:
     """Say in a sentence how a run failed."""
     if run.timed_out:
         return f"it did not end within {run.limit_s:.3g} s"
-    how = _ended_by(-run.code) if run.code < 0 else f"it exited with {run.code}"
+    how = f"it exited with {run.code}"
+    if run.code < 0:
+        number = -run.code
+        known = number in set(signal.Signals)
+        name = signal.Signals(number).name if known else f"signal {number}"
+        how = f"it was ended by {name}{' (out of memory?)' if name == 'SIGKILL' else ''}"
     return f"{how}: {run.last_line}" if run.last_line else how
-
-
-def _ended_by(number: int) -> str:
-    try:
-        name = signal.Signals(number).name
-    except ValueError:  # one of those without a name
-        name = f"signal {number}"
-    hint = " (out of memory?)" if number == signal.SIGKILL else ""
-    return f"it was ended by {name}{hint}"
 
 
 def finite_positive(value: float) -> bool:
     """Tell whether a figure can be compared by a ratio."""
     return math.isfinite(value) and value > 0
+
+
+def plain(text: str) -> str:
+    """Return a text without colours; each state that a progress bar wrote over is a line."""
+    return _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))
+
+
+def last_line(text: str) -> str:
+    """Return the last line that is not blank, as it can be shown to a person; "" for none."""
+    for line in reversed(plain(text).split("\n")):
+        shown = _CONTROLS.sub("", line).strip()
+        if shown:
+            return shown[:_LONGEST_LINE]
+    return ""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
-import sys
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from threading import Thread
 from typing import IO, Final
@@ -18,8 +17,7 @@ import msgspec
 from tailwave.cures.catalogue.base import Report, Treatment
 from tailwave.cures.hook import hooked
 from tailwave.cures.trials import mps, supervisor
-from tailwave.cures.trials.printed import last_line
-from tailwave.cures.trials.run import Run
+from tailwave.cures.trials.run import Run, last_line
 from tailwave.errors import UnavailableError
 
 _KEPT_BYTES = 4 << 20  # of each of the program's two outputs: the last of it
@@ -31,7 +29,7 @@ _IN_WORDS: Final = {
     os.strerror(errno.ENOENT): "the interpreter that its first line names is not there",
     os.strerror(errno.ENOEXEC): "it is no program, and no first line says what runs it (#!/bin/sh)",
 }
-_END_S = 10.0  # for a supervisor that was told to end; its own grace is shorter
+_DRAIN_S = 10.0  # for what holds an output open; a supervisor's own grace is shorter
 # Enough steps for a diagnosis, after the first ones, which warm up; and what a program without
 # marks gives in the same time.
 _PROFILE: Final = {"after_steps": 3, "steps": 5, "after_seconds": 3.0, "seconds": 2.0}
@@ -66,7 +64,7 @@ class _Capture(Thread):
 
     def text(self) -> str:
         """Return what was kept, once the program has ended."""
-        self.join(_END_S)
+        self.join(_DRAIN_S)
         if not self.is_alive():  # else its supervisor was killed, and a descendant lives on
             self._pipe.close()
         kept = b"".join(tuple(self._chunks))
@@ -114,8 +112,11 @@ class ProcessRunner:
         }
         (folder / "plan.json").write_bytes(msgspec.json.encode(plan))
         environment = self._changed(treatment, folder / "plan.json")
-        with _under_mps(treatment.mps_percent, environment, folder) as under_mps:
-            run = self._supervised(folder, {**environment, **under_mps}, limit_s)
+        under_mps: AbstractContextManager[Mapping[str, str]] = nullcontext({})
+        if treatment.mps_percent is not None:
+            under_mps = mps.daemon(environment, folder, treatment.mps_percent)
+        with under_mps as added:
+            run = self._supervised(folder, {**environment, **added}, limit_s)
         if profile:
             self._trace = str(trace) if trace.is_file() else ""
         return run
@@ -135,15 +136,7 @@ class ProcessRunner:
 
     def _supervised(self, folder: Path, environment: dict[str, str], limit_s: float | None) -> Run:
         result = folder / "result.json"
-        script = [sys.executable, "-I", "-S", supervisor.__file__, str(os.getpid()), str(result)]
-        process = subprocess.Popen(  # noqa: S603 - running what the user names is the task
-            [*script, *self._command],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        process = supervisor.start(self._command, environment, result, subprocess.PIPE)
         assert process.stdout is not None  # noqa: S101 - as asked for above
         assert process.stderr is not None  # noqa: S101
         captured = _Capture(process.stdout), _Capture(process.stderr)
@@ -153,7 +146,7 @@ class ProcessRunner:
         except subprocess.TimeoutExpired:
             timed_out = True
         finally:
-            _end(process)
+            supervisor.end(process)
         out, err = (capture.text() for capture in captured)
         ended = _read_result(result, self._command[0])
         return Run(
@@ -165,29 +158,6 @@ class ProcessRunner:
             limit_s=limit_s,
             reports=_reports(folder),
         )
-
-
-@contextmanager
-def _under_mps(
-    percent: int | None, environment: Mapping[str, str], folder: Path
-) -> Iterator[Mapping[str, str]]:
-    """Give what to add to the environment for a share of the SMs; nothing where none is wanted."""
-    if percent is None:
-        yield {}
-        return
-    with mps.daemon(environment, folder, percent) as added:
-        yield added
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the supervisor, and with it all of the program; does nothing when they have ended."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def _read_result(path: Path, command: str) -> _Result:

@@ -1,6 +1,7 @@
-"""Runs one program and sees to it that nothing of it is left: a script of its own, no module.
+"""Runs one program and sees to it that nothing of it is left, by a process of its own.
 
-It stands between tailwave and the program, and ends what the program started whatever happens:
+This file is that process's script (``main``), and what tailwave calls (``start``, ``end``). It
+stands between tailwave and the program, and ends what the program started whatever happens:
 when the program has ended, when it is told to end (SIGTERM), and when tailwave dies, of which the
 kernel tells it by the same signal. Descendants that were left by their parents, in whatever
 session, become its own children, so that it can find them. Should it be killed itself, the kernel
@@ -20,6 +21,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -27,8 +29,41 @@ from typing import Final
 _DIE_WITH_PARENT: Final = 1
 _ADOPT_ORPHANS: Final = 36
 _GRACE_S = 3.0  # between asking a program to end and killing it
+_END_S = 10.0  # for a supervisor that is to end; its own grace is shorter
 _ENDINGS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 _WATCHED = _ENDINGS | {signal.SIGCHLD}
+
+
+def start(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    result: Path,
+    output: int = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes]:
+    """Start a command under a supervisor, in a session of its own and without standard input.
+
+    ``output`` is where both its outputs go. It ends with the thread that started it.
+    """
+    script = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(result)]
+    return subprocess.Popen(  # noqa: S603 - running what the user names is the task
+        [*script, *command],
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+    )
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a supervisor, and with it all of its program; does nothing when they have ended."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def main() -> None:

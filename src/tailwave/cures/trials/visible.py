@@ -13,7 +13,7 @@ _BY_PCI: Final = "PCI_BUS_ID"
 _OLD_INSTANCE: Final = "MIG-GPU-"  # MIG-GPU-<GPU's UUID>/<instance>/<instance>, before driver 470
 
 
-class Visible(NamedTuple):
+class Visibility(NamedTuple):
     """The GPUs or instances to look at, by UUID, and the number that the program will see.
 
     Where it cannot be told which, ``uuids`` are all, and ``sure`` is False.
@@ -24,7 +24,7 @@ class Visible(NamedTuple):
     sure: bool = True
 
 
-def visible(gpus: Sequence[GpuId], environment: Mapping[str, str]) -> Visible:
+def visible(gpus: Sequence[GpuId], environment: Mapping[str, str]) -> Visibility:
     """Read the environment as CUDA does: what follows an entry that names no GPU does not count.
 
     CUDA counts GPUs by PCI address, as NVML does, only when CUDA_DEVICE_ORDER says so; else it puts
@@ -32,7 +32,7 @@ def visible(gpus: Sequence[GpuId], environment: Mapping[str, str]) -> Visible:
     """
     every = tuple(gpu.uuid for gpu in gpus)
     if VARIABLE not in environment:
-        return Visible(every, len(gpus))
+        return Visibility(every, len(gpus))
     by_pci = len(gpus) == 1 or environment.get(_ORDER) == _BY_PCI
     sure = by_pci and (len(gpus) == 1 or not any(gpu.instances for gpu in gpus))
     found: list[str] = []
@@ -44,8 +44,8 @@ def visible(gpus: Sequence[GpuId], environment: Mapping[str, str]) -> Visible:
         guessed |= entry.isdecimal() and not sure
         found.append(uuid)
     if guessed:
-        return Visible(every, len(found), sure=False)
-    return Visible(tuple(dict.fromkeys(found)), len(found))
+        return Visibility(every, len(found), sure=False)
+    return Visibility(tuple(dict.fromkeys(found)), len(found))
 
 
 def _named(entry: str, gpus: Sequence[GpuId]) -> str:

@@ -8,15 +8,13 @@ from contextlib import closing
 from dataclasses import dataclass
 from types import ModuleType
 
-from tailwave.cures.library.capture.hami import refuse_under_hami
-from tailwave.cures.library.capture.state import survey
+from tailwave.cures.library.capture.captor import WARM_UPS, Foreign
+from tailwave.cures.library.capture.refusals import at, line_of
+from tailwave.cures.library.capture.survey import roots_of, survey
 from tailwave.cures.library.capture.tree import token
-from tailwave.cures.library.capture.types import Foreign
-from tailwave.cures.library.capture.where import at, line_of
 from tailwave.errors import GraphRefusedError
 
-_WARM_UPS = 3
-_COMPARED = 2
+_COMPARED = 2  # calls, in the second of which state shows that a replay did not carry on
 
 
 class CoreCaptor:
@@ -27,8 +25,7 @@ class CoreCaptor:
     ) -> None:
         """Note what to capture."""
         self._core, self._function = core, function
-        self._roots: dict[str, object] = {getattr(function, "__name__", "function"): function}
-        self._roots |= {f"state[{index}]": item for index, item in enumerate(state)}
+        self._roots = roots_of(function, state)
 
     def describe(self, leaf: object) -> tuple[object, ...]:
         """Return what an argument adds to a key: nothing for a stream, for any will do."""
@@ -44,7 +41,6 @@ class CoreCaptor:
 
     def capture(self, args: tuple[object, ...], kwargs: dict[str, object]) -> CoreBucket:
         """Capture a call; raises GraphRefusedError, or what the function itself raises."""
-        refuse_under_hami()
         stream: Foreign = args[0]
         rest = args[1:]
         found = survey(self._roots, lambda item: isinstance(item, self._core.Buffer))
@@ -54,7 +50,7 @@ class CoreCaptor:
             self._function(target, *rest, **kwargs)
 
         try:
-            for _ in range(_WARM_UPS):
+            for _ in range(WARM_UPS):
                 call(stream)
             stream.sync()
             bucket = CoreBucket(_recorded(stream, call))
@@ -124,7 +120,8 @@ class _Buffers:
 
     def values(self) -> dict[str, bytes]:
         """Return the bytes as they are."""
-        return {label: _bytes(self._pinned(buffer)) for label, buffer in self.found.items()}
+        copies = {label: self._pinned(buffer) for label, buffer in self.found.items()}
+        return {label: ctypes.string_at(int(c.handle), c.size) for label, c in copies.items()}
 
     def _pinned(self, buffer: Foreign) -> Foreign:
         """Return a copy in pinned host memory."""
@@ -132,11 +129,6 @@ class _Buffers:
         buffer.copy_to(copy, stream=self._stream)
         self._stream.sync()
         return copy
-
-
-def _bytes(buffer: Foreign) -> bytes:
-    """Return the bytes of a buffer in host memory."""
-    return ctypes.string_at(int(buffer.handle), buffer.size)
 
 
 def _recorded(stream: Foreign, call: Callable[[Foreign], None]) -> Foreign:

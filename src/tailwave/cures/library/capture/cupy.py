@@ -7,21 +7,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import ModuleType
 
-import numpy as np
-
-from tailwave.cures.library.capture.agree import Agreement, changed_arguments, compare
-from tailwave.cures.library.capture.cupy_arrays import CupyArrays
-from tailwave.cures.library.capture.fresh import fresh_leaves
-from tailwave.cures.library.capture.green import green_context
-from tailwave.cures.library.capture.hami import refuse_under_hami
-from tailwave.cures.library.capture.state import survey
+from tailwave.cures.library.capture.captor import WARM_UPS, Array, Foreign, Values
+from tailwave.cures.library.capture.compare import copied, hold_against
+from tailwave.cures.library.capture.refusals import at, line_of
+from tailwave.cures.library.capture.survey import roots_of, survey
 from tailwave.cures.library.capture.tree import Form, flatten, is_plain, rebuild, token, whole
-from tailwave.cures.library.capture.types import Array, Foreign
-from tailwave.cures.library.capture.where import at, line_of
+from tailwave.cures.library.frameworks import green_context
 from tailwave.errors import GraphRefusedError
-
-_WARM_UPS = 3
-_COMPARED = 2
 
 
 class CupyCaptor:
@@ -38,9 +30,7 @@ class CupyCaptor:
         """Note what to capture."""
         self._arrays, self._cupy = CupyArrays(cupy), cupy
         self._function, self._reuse = function, reuse_outputs
-        name = getattr(function, "__name__", type(function).__name__)
-        self._roots: dict[str, object] = {name: function}
-        self._roots |= {f"state[{index}]": item for index, item in enumerate(state)}
+        self._roots = roots_of(function, state)
         self._pool = cupy.cuda.MemoryPool()
         self._turn = _Turn()
 
@@ -63,7 +53,6 @@ class CupyCaptor:
 
     def capture(self, args: tuple[object, ...], kwargs: dict[str, object]) -> CupyBucket:
         """Capture a call; raises GraphRefusedError, or what the function itself raises."""
-        refuse_under_hami()
         leaves, form = flatten((args, kwargs))
         current = self._cupy.cuda.get_current_stream()
         own = current if self._green() else self._cupy.cuda.Stream(non_blocking=True)
@@ -79,7 +68,7 @@ class CupyCaptor:
         self, leaves: list[object], form: Form, state: _State, stream: Foreign
     ) -> CupyBucket:
         """Warm up, capture, compare."""
-        static = [self._arrays.copy(x) if self._arrays.is_array(x) else x for x in leaves]
+        static = copied(self._arrays, leaves)
         inputs = {i: leaf for i, leaf in enumerate(static) if self._arrays.is_array(leaf)}
 
         def call(given: list[object]) -> object:
@@ -89,7 +78,7 @@ class CupyCaptor:
         # Only what the graph works on is of the pool: what the capture frees into it is written
         # to by each replay.
         with self._cupy.cuda.using_allocator(self._pool.malloc):
-            for _ in range(_WARM_UPS):
+            for _ in range(WARM_UPS):
                 call(static)
             graph, result = _recorded(stream, lambda: call(static))
         outputs, out_form = flatten(result)
@@ -104,43 +93,8 @@ class CupyCaptor:
             kept=tuple(leaves),
             reuse_outputs=self._reuse,
         )
-        bucket.agreement = str(self._compared(call, bucket, static, state))
+        hold_against(self._arrays, call, bucket, static, state)
         return bucket
-
-    def _compared(
-        self,
-        call: Callable[[list[object]], object],
-        bucket: CupyBucket,
-        static: list[object],
-        state: _State,
-    ) -> Agreement:
-        """Compare plain calls and replays on new inputs from equal state."""
-        generator = np.random.default_rng(0)
-        rounds = [fresh_leaves(self._arrays, static, generator) for _ in range(_COMPARED)]
-        state.back()
-        plain = [self._observed(call, given) for given in rounds]
-        bucket.changed_inputs = changed_arguments(self._arrays, rounds, plain)
-        plain_state = state.copies()
-        state.back()
-        replay = [self._observed(bucket.run, given) for given in rounds]
-        agreement = Agreement()
-        for one, other in zip(plain, replay, strict=True):
-            compare(self._arrays, agreement, one, other)
-        compare(self._arrays, agreement, plain_state, state.copies())
-        return agreement
-
-    def _observed(
-        self, call: Callable[[list[object]], object], given: list[object]
-    ) -> dict[str, object]:
-        """Return copies of what a call returns and of its arguments after it."""
-        leaves = [self._arrays.copy(x) if self._arrays.is_array(x) else x for x in given]
-        outputs, _ = flatten(call(leaves))
-        seen = {f"output {index}": out for index, out in enumerate(outputs)}
-        seen |= {f"argument {i}": x for i, x in enumerate(leaves) if self._arrays.is_array(x)}
-        return {
-            name: self._arrays.copy(value) if self._arrays.is_array(value) else value
-            for name, value in seen.items()
-        }
 
     def _refuse_outputs(self, outputs: list[object]) -> None:
         """Refuse results in which arrays cannot be found."""
@@ -213,22 +167,65 @@ class CupyBucket:
         self.kept = ()
 
 
+class CupyArrays:
+    """Copies and compares CuPy arrays."""
+
+    def __init__(self, cupy: ModuleType) -> None:
+        """Keep CuPy, which the program has imported."""
+        self.cupy = cupy
+
+    def is_array(self, item: object) -> bool:
+        """Tell whether something is a CuPy array."""
+        return isinstance(item, self.cupy.ndarray)
+
+    def type_name(self, array: Array) -> str:
+        """Return the type of the elements, as "float32"."""
+        return str(array.dtype)
+
+    def same_bits(self, one: Array, other: Array) -> bool:
+        """Tell whether two arrays hold the same bytes, NaN included."""
+        return bool(self.on_host(one).tobytes() == self.on_host(other).tobytes())
+
+    def on_host(self, array: Array) -> Values:
+        """Return the values."""
+        values: Values = self.cupy.asnumpy(array)
+        return values
+
+    def copy(self, array: Array) -> Array:
+        """Return a copy with the same order of dimensions."""
+        return array.copy(order="K")
+
+    def like(self, array: Array, values: Values) -> Array:
+        """Return an array laid out as another, with values of its own."""
+        made = self.copy(array)
+        made[...] = self.cupy.asarray(values)
+        return made
+
+
 class _State:
     """The arrays that the function can reach, and their values from before."""
 
     def __init__(self, found: dict[str, object], arrays: CupyArrays) -> None:
         """Copy them."""
         self._found, self._arrays = found, arrays
-        self._saved = self.copies()
-
-    def copies(self) -> dict[str, Array]:
-        """Return copies of the arrays as they are."""
-        return {label: self._arrays.copy(array) for label, array in self._found.items()}
+        self._saved = self.changed()
 
     def back(self) -> None:
         """Put the values from before back."""
         for label, array in self._found.items():
             array[...] = self._saved[label]  # type: ignore[index]
+
+    ready = back  # a replay works on the same arrays as a plain call
+
+    def changed(self) -> dict[str, Array]:
+        """Return copies of all the arrays as they are."""
+        return {label: self._arrays.copy(array) for label, array in self._found.items()}
+
+    def paired(
+        self, plain: dict[str, Array], replay: dict[str, Array]
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return both as they are, for both have every array."""
+        return plain, replay
 
 
 def _recorded(stream: Foreign, call: Callable[[], object]) -> tuple[Foreign, object]:

@@ -6,25 +6,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from types import ModuleType
 
-import numpy as np
-
-from tailwave.cures.library.capture.agree import Agreement, changed_arguments, compare
-from tailwave.cures.library.capture.fresh import fresh_leaves
-from tailwave.cures.library.capture.green import green_context
-from tailwave.cures.library.capture.hami import refuse_under_hami
-from tailwave.cures.library.capture.state import survey
-from tailwave.cures.library.capture.torch_arrays import TorchArrays
-from tailwave.cures.library.capture.torch_bucket import TorchBucket, Turn
-from tailwave.cures.library.capture.torch_record import record
-from tailwave.cures.library.capture.torch_state import State
+from tailwave.cures.library.capture.captor import Foreign
+from tailwave.cures.library.capture.compare import hold_against
+from tailwave.cures.library.capture.refusals import refusal
+from tailwave.cures.library.capture.survey import roots_of, survey
+from tailwave.cures.library.capture.torch_graph import TorchBucket, Turn, record
+from tailwave.cures.library.capture.torch_state import State, TorchArrays
 from tailwave.cures.library.capture.torch_watch import no_waits, watch
-from tailwave.cures.library.capture.torch_words import refusal
 from tailwave.cures.library.capture.tree import Form, flatten, is_plain, token, whole
-from tailwave.cures.library.capture.types import Foreign
+from tailwave.cures.library.frameworks import green_context
 from tailwave.errors import GraphRefusedError
 
-# Calls on new inputs that are compared: in the second, state that a replay did not carry on shows.
-_COMPARED = 2
+_Call = Callable[[list[object]], object]  # the function, called with a flat list of arguments
 _WHOLE_STEP = (
     "capture the whole training step (forward, backward and optimizer.step in one function), or "
     "call it under torch.no_grad()"
@@ -49,9 +42,7 @@ class TorchCaptor:
             )
         self._torch, self._function, self._reuse = torch, function, reuse_outputs
         self._arrays = TorchArrays(torch)
-        name = getattr(function, "__name__", type(function).__name__)
-        self._roots: dict[str, object] = {name: function}
-        self._roots |= {f"state[{index}]": item for index, item in enumerate(state)}
+        self._roots = roots_of(function, state)
         self._pool: Foreign = None
         self._side: Foreign = None
         self._turn: Turn | None = None
@@ -104,12 +95,17 @@ class TorchCaptor:
 
         Either way the program's state is as before.
         """
-        refuse_under_hami()
         leaves, form = flatten((args, kwargs))
         device = self._device(leaves)
         turn = self._prepare(device)
         with self._torch.cuda.device(device), self._on_stream():
-            state = State(self._arrays, self._roots | _objects(self._torch, leaves), device)
+            # Arguments that are no tensors may hold state (a cache object).
+            objects = {
+                f"argument {index}": leaf
+                for index, leaf in enumerate(leaves)
+                if not is_plain(leaf) and not self._arrays.is_array(leaf)
+            }
+            state = State(self._arrays, self._roots | objects, device)
             try:
                 return self._captured(leaves, form, state, turn)
             except BaseException:
@@ -125,7 +121,11 @@ class TorchCaptor:
             if self._arrays.is_array(leaf)
         }
         static = [inputs.get(index, leaf) for index, leaf in enumerate(leaves)]
-        call = _Call(self._function, form)
+
+        def call(given: list[object]) -> object:
+            args, kwargs = whole(form, given)
+            return self._function(*args, **kwargs)
+
         self._warm_up(call, static, state)
         versions = [tensor._version for tensor in inputs.values()]  # noqa: SLF001
         graph, result = record(torch, lambda: call(static), self._pool, state.generators)
@@ -149,7 +149,7 @@ class TorchCaptor:
                 kept=tuple(leaves),
                 changed_inputs=tuple(changed),
             )
-            bucket.agreement = str(self._compared(call, bucket, static, state))
+            self._hold_against(call, bucket, static, state)
             state.ready()
         except BaseException:
             graph.reset()
@@ -168,46 +168,17 @@ class TorchCaptor:
         except Exception as error:
             raise refusal(error) from error
 
-    def _compared(
+    def _hold_against(
         self, call: _Call, bucket: TorchBucket, static: list[object], state: State
-    ) -> Agreement:
-        """Compare plain calls and replays on new inputs from equal state."""
-        generator = np.random.default_rng(0)
-        rounds = [fresh_leaves(self._arrays, static, generator) for _ in range(_COMPARED)]
-        state.back()
-        plain = [self._observed(call, self._again(given)) for given in rounds]
-        # A kernel of the program's own changes an argument without torch's count of it.
-        written = changed_arguments(self._arrays, rounds, plain)
-        bucket.changed_inputs = tuple(sorted({*bucket.changed_inputs, *written}))
-        plain_state = state.changed()
-        state.ready()
-        replay = [self._observed(_Replay(bucket), self._again(given)) for given in rounds]
-        agreement = Agreement()
-        for one, other in zip(plain, replay, strict=True):
-            compare(self._arrays, agreement, one, other)
-        compare(self._arrays, agreement, *state.paired(plain_state, state.changed()))
-        return agreement
+    ) -> None:
+        """Compare plain calls and replays. The bucket knows the arguments that torch saw written.
 
-    def _observed(
-        self, call: Callable[[list[object]], object], leaves: list[object]
-    ) -> dict[str, object]:
-        """Return copies of what a call returns and of its arguments after it."""
+        A kernel of the program's own writes to one without torch's count of it.
+        """
         try:
-            outputs, _ = flatten(call(leaves))
+            hold_against(self._arrays, call, bucket, static, state)
         except Exception as error:
             raise refusal(error) from error
-        seen = {f"output {index}": out for index, out in enumerate(outputs)}
-        seen |= {
-            f"argument {i}": leaf for i, leaf in enumerate(leaves) if self._arrays.is_array(leaf)
-        }
-        return {
-            name: self._torch.clone(value).detach() if self._arrays.is_array(value) else value
-            for name, value in seen.items()
-        }
-
-    def _again(self, leaves: list[object]) -> list[object]:
-        """Return copies of arguments, for a call that may change them."""
-        return [self._arrays.copy(x) if self._arrays.is_array(x) else x for x in leaves]
 
     def _output(self, out: Foreign, state: State) -> object:
         """Return an output to hand out at each call, without its gradient graph."""
@@ -300,37 +271,3 @@ class TorchCaptor:
         stream = self._torch.cuda.current_stream()
         own = stream.stream_id % 2 or not stream.stream_id
         return 0 if own else green_context(stream.cuda_stream)
-
-
-class _Call:
-    """The function, called with a flat list of its arguments."""
-
-    def __init__(self, function: Callable[..., object], form: Form) -> None:
-        """Note the arguments' form."""
-        self._function, self._form = function, form
-
-    def __call__(self, leaves: list[object]) -> object:
-        """Call it."""
-        args, kwargs = whole(self._form, leaves)
-        return self._function(*args, **kwargs)
-
-
-class _Replay:
-    """A graph, called in the same way."""
-
-    def __init__(self, bucket: TorchBucket) -> None:
-        """Note the graph."""
-        self._bucket = bucket
-
-    def __call__(self, leaves: list[object]) -> object:
-        """Replay it."""
-        return self._bucket.run(leaves)
-
-
-def _objects(torch: ModuleType, leaves: list[object]) -> dict[str, object]:
-    """Return the arguments that may hold state (a cache object), by label."""
-    return {
-        f"argument {index}": leaf
-        for index, leaf in enumerate(leaves)
-        if not is_plain(leaf) and not isinstance(leaf, torch.Tensor)
-    }

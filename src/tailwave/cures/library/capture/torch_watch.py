@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 
-from tailwave.cures.library.capture.torch_words import SHAPE, WAIT
-from tailwave.cures.library.capture.types import Array, Foreign
-from tailwave.cures.library.capture.where import at, line_now
+from tailwave.cures.library.capture.captor import Array, Foreign
+from tailwave.cures.library.capture.refusals import SHAPE, WAIT, at, line_now
 from tailwave.errors import GraphRefusedError
 
 _SHAPED = ("nonzero", "masked_select", "unique", "index.Tensor", "index_put", "repeat_interleave")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import NamedTuple
 
-from tailwave.cures.library.capture.types import Foreign
+from tailwave.cures.library.capture.captor import Foreign
 
 _PLAIN = (type(None), bool, int, str, bytes, complex, enum.Enum)
 
@@ -84,14 +84,9 @@ def _built(form: Form, leaves: Iterator[object]) -> object:
     if issubclass(kind, list | tuple):  # torch.Size, named tuples
         return kind(*values) if hasattr(kind, "_fields") else kind(values)
     pairs: dict[Foreign, object] = dict(zip(form.names, values, strict=True))
-    if issubclass(kind, dict) and not is_dataclass(kind):
-        plain = kind.__module__ in {"builtins", "collections"}
-        return _mapping(kind, pairs) if plain else kind(**pairs)
+    plain = {"builtins", "collections"}
+    if issubclass(kind, dict) and not is_dataclass(kind) and kind.__module__ in plain:
+        mapping = kind()  # a defaultdict comes back without its default
+        mapping.update(pairs)
+        return mapping
     return kind(**pairs)
-
-
-def _mapping(kind: Foreign, pairs: dict[Foreign, object]) -> object:
-    """Return a built-in mapping; a defaultdict comes back without its default."""
-    mapping: dict[object, object] = kind()
-    mapping.update(pairs)
-    return mapping

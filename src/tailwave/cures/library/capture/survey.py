@@ -8,13 +8,14 @@ and optimizers: another thread may be using them, and their attributes are not t
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import NamedTuple
 
-from tailwave.cures.library.capture.types import Array, Foreign
+from tailwave.cures.library.capture.captor import Array, Foreign
 from tailwave.errors import GraphRefusedError
 
 # A survey of a model of 1,000 modules sees about 20,000 objects; past this it is lost in data.
@@ -38,7 +39,10 @@ class Holder(NamedTuple):
     def read(self) -> dict[object, object]:
         """Return the bindings as they are."""
         if isinstance(self.container, CellType):
-            return _cell(self.container)
+            try:
+                return {"": self.container.cell_contents}
+            except ValueError:  # it is not filled yet
+                return {}
         if isinstance(self.container, list):
             return dict(enumerate(self.container))
         names = self.container if self.names is None else self.names
@@ -80,6 +84,12 @@ class _Visit(NamedTuple):
     label: str
 
 
+def roots_of(function: Callable[..., object], state: tuple[object, ...]) -> dict[str, object]:
+    """Return what to look through for a function and the state that its user names, by label."""
+    name = getattr(function, "__name__", type(function).__name__)
+    return {name: function, **{f"state[{index}]": item for index, item in enumerate(state)}}
+
+
 def survey(roots: dict[str, object], is_array: Callable[[object], bool]) -> Survey:
     """Look through the roots, named by their labels; raises GraphRefusedError when lost."""
     found = Survey()
@@ -108,7 +118,9 @@ def _inside(item: object, label: str, found: Survey) -> Iterator[_Visit]:
     if isinstance(item, dict | list):
         holder = Holder(label, item)
         found.holders.append(holder)
-        yield from _entries(holder, label)
+        for index, (name, value) in enumerate(holder.read().items()):
+            key = repr(name) if isinstance(name, str | int) else f"#{index}"
+            yield _Visit(value, f"{label}[{key}]")
     elif isinstance(item, tuple | set | frozenset):
         yield from (_Visit(value, f"{label}[{index}]") for index, value in enumerate(item))
     elif isinstance(item, MethodType):
@@ -120,23 +132,11 @@ def _inside(item: object, label: str, found: Survey) -> Iterator[_Visit]:
         yield from _object(item, label, found)
 
 
-def _entries(holder: Holder, label: str) -> Iterator[_Visit]:
-    """Yield a container's values."""
-    for index, (name, value) in enumerate(holder.read().items()):
-        key = repr(name) if isinstance(name, str | int) else f"#{index}"
-        yield _Visit(value, f"{label}[{key}]")
-
-
 def _object(item: object, label: str, found: Survey) -> Iterator[_Visit]:
     """Yield the attributes of one of the program's objects, and its call's code."""
     found.objects[label] = item
-    partial = (
-        getattr(item, "func", None),
-        getattr(item, "args", None),
-        getattr(item, "keywords", None),
-    )
-    if type(item).__module__ == "functools" and callable(partial[0]):
-        yield from (_Visit(part, label) for part in partial)
+    if isinstance(item, functools.partial):
+        yield from (_Visit(part, label) for part in (item.func, item.args, item.keywords))
         return
     if not _is_theirs(item):
         return
@@ -184,11 +184,3 @@ def _names(code: CodeType) -> list[str]:
         if isinstance(constant, CodeType):
             names.extend(_names(constant))
     return list(dict.fromkeys(names))
-
-
-def _cell(cell: CellType) -> dict[object, object]:
-    """Return a cell's content; nothing for one that is not filled yet."""
-    try:
-        return {"": cell.cell_contents}
-    except ValueError:
-        return {}

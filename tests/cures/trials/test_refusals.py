@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tailwave.cures.trials.startable import refuse_unstartable
+from tailwave.cures.trials.refusals import refuse_unknown, refuse_unstartable
 from tailwave.errors import TailwaveError, UnavailableError, UsageError
 
 
@@ -49,3 +49,17 @@ def test_programs_are_looked_for_where_the_command_would_be(here: Path) -> None:
     refuse_unstartable(("sh", "-c", "ls | wc"), {"PATH": "/bin"})
     refuse_unstartable(("program",), {"PATH": str(here)})
     refuse_unstartable(("./program",), {"PATH": "/bin"})
+
+
+@pytest.mark.parametrize(
+    ("cure", "words"),
+    [
+        ("wish", "there is no cure wish; the cures are"),
+        ("host-threads:0", "a whole number from 1"),
+        ("env:A=\udcff", "is no text in UTF-8"),  # the lines that keep it could not be printed
+    ],
+)
+def test_what_is_no_cure_is_refused(cure: str, words: str) -> None:
+    """Nor may one of several be unknown."""
+    with pytest.raises(UsageError, match=words):
+        refuse_unknown(("cuda-graph", cure), {})

@@ -1,60 +1,82 @@
-"""The ways from the host to the GPU: one for torch's tensors, one for numpy's arrays with CuPy.
+"""Copies a batch's leaves to the GPU: torch's tensors, or numpy's arrays with CuPy.
 
-A lane has a ring of slots of pinned memory. A batch takes one slot: its leaves are copied there at
-once, so that a loader may write over its own memory, and from there to the GPU on a side stream.
+A copier has a ring of slots of pinned memory. A batch takes one slot: its leaves are copied there
+at once, so that a loader may write over its own memory, and from there to the GPU on a side stream.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 
-class Lane(Protocol):
+class Copier(ABC):
     """One framework's way to the GPU."""
 
+    def __init__(self, side: Any, arrived: Sequence[Any]) -> None:  # noqa: ANN401  the frameworks'
+        """Take the stream that copies, and an event for each batch that may be on its way."""
+        self._side, self._arrived = side, arrived
+        self._buffers: list[list[Any]] = [[] for _ in arrived]
+        self._slot, self._used = 0, 0
+
+    @abstractmethod
     def takes(self, leaf: object) -> bool:
-        """Whether a leaf goes this way."""
+        """Whether it copies such a leaf."""
 
     def begin(self, slot: int) -> None:
         """Begin a batch in a slot, once what was in it has arrived."""
+        self._arrived[slot].synchronize()
+        self._slot, self._used = slot, 0
 
+    @abstractmethod
     def send(self, leaf: Any) -> Any:  # noqa: ANN401  the frameworks'
         """Start a leaf on its way; return what will be there."""
 
     def end(self, slot: int) -> None:
         """Note how far the side stream must get for the batch to be there."""
+        self._arrived[slot].record(self._side)
 
+    @abstractmethod
     def hand_over(self, slot: int) -> None:
         """Let the consumer's current stream wait for the batch, which it owns from now on."""
 
+    @abstractmethod
     def close(self) -> None:
         """Let the copies arrive that nobody waits for."""
 
+    @abstractmethod
+    def _allocate(self, nbytes: int) -> Any:  # noqa: ANN401  the frameworks'
+        """Return pinned memory as an array of bytes."""
 
-class TorchLane:
+    def _pinned(self, nbytes: int) -> Any:  # noqa: ANN401  the frameworks'
+        """Return that many bytes of the slot for its next leaf."""
+        buffers, place = self._buffers[self._slot], self._used
+        self._used += 1
+        if place == len(buffers):
+            buffers.append(None)
+        if buffers[place] is None or len(buffers[place]) < nbytes:
+            buffers[place] = self._allocate(nbytes)
+        return buffers[place][:nbytes]
+
+
+class TorchCopier(Copier):
     """CPU tensors of torch."""
 
     def __init__(self, torch: ModuleType, slots: int) -> None:
         """Take torch, and how many batches are on their way at most."""
         self._torch = torch
         self._device = torch.device("cuda", torch.cuda.current_device())
-        self._side = torch.cuda.Stream(self._device)
-        self._arrived = [torch.cuda.Event() for _ in range(slots)]
-        self._buffers: list[list[Any]] = [[] for _ in range(slots)]
+        side = torch.cuda.Stream(self._device)
+        super().__init__(side, [torch.cuda.Event() for _ in range(slots)])
         self._sent: list[list[Any]] = [[] for _ in range(slots)]
-        self._slot, self._used = 0, 0
 
     def takes(self, leaf: object) -> bool:
         """Whether it is a tensor of the host."""
         return isinstance(leaf, self._torch.Tensor) and leaf.device.type == "cpu"
-
-    def begin(self, slot: int) -> None:
-        """Begin a batch in a slot, once what was in it has arrived."""
-        self._arrived[slot].synchronize()
-        self._slot, self._used = slot, 0
 
     def send(self, leaf: Any) -> Any:  # noqa: ANN401
         """Start a tensor on its way."""
@@ -72,10 +94,6 @@ class TorchLane:
             sent.copy_(staged, non_blocking=True)
         self._sent[self._slot].append(sent)
         return sent
-
-    def end(self, slot: int) -> None:
-        """Note how far the side stream must get for the batch to be there."""
-        self._arrived[slot].record(self._side)
 
     def hand_over(self, slot: int) -> None:
         """Let the consumer's stream wait, and torch not reuse the memory before it is done."""
@@ -96,27 +114,18 @@ class TorchLane:
             and not (leaf.requires_grad or leaf.is_quantized)
         )
 
-    def _pinned(self, nbytes: int) -> Any:  # noqa: ANN401
-        """Return that many bytes of the slot for its next leaf."""
-        buffers, place = self._buffers[self._slot], self._used
-        self._used += 1
-        if place == len(buffers):
-            buffers.append(None)
-        if buffers[place] is None or buffers[place].numel() < nbytes:
-            buffers[place] = self._torch.empty(nbytes, dtype=self._torch.uint8, pin_memory=True)
-        return buffers[place][:nbytes]
+    def _allocate(self, nbytes: int) -> Any:  # noqa: ANN401
+        return self._torch.empty(nbytes, dtype=self._torch.uint8, pin_memory=True)
 
 
-class CupyLane:
+class CupyCopier(Copier):
     """Arrays of numpy, which become CuPy's."""
 
     def __init__(self, cupy: ModuleType, slots: int) -> None:
         """Take CuPy, and how many batches are on their way at most."""
         self._cupy = cupy
-        self._side = cupy.cuda.Stream(non_blocking=True)
-        self._arrived = [cupy.cuda.Event(disable_timing=True) for _ in range(slots)]
-        self._buffers: list[list[Any]] = [[] for _ in range(slots)]
-        self._slot, self._used = 0, 0
+        side = cupy.cuda.Stream(non_blocking=True)
+        super().__init__(side, [cupy.cuda.Event(disable_timing=True) for _ in range(slots)])
 
     def takes(self, leaf: object) -> bool:
         """Whether it is an array of numbers: CuPy has no objects, texts or times."""
@@ -128,8 +137,7 @@ class CupyLane:
         CuPy gives memory out again to the stream that it was made for, so arrays are made for the
         consumer's; what that has still to do on memory used again goes first.
         """
-        self._arrived[slot].synchronize()
-        self._slot, self._used = slot, 0
+        super().begin(slot)
         self._side.wait_event(self._cupy.cuda.get_current_stream().record())
 
     def send(self, leaf: Any) -> Any:  # noqa: ANN401
@@ -140,10 +148,6 @@ class CupyLane:
         sent.set(staged, stream=self._side)
         return sent
 
-    def end(self, slot: int) -> None:
-        """Note how far the side stream must get for the batch to be there."""
-        self._arrived[slot].record(self._side)
-
     def hand_over(self, slot: int) -> None:
         """Let the consumer's stream wait."""
         self._cupy.cuda.get_current_stream().wait_event(self._arrived[slot])
@@ -152,13 +156,6 @@ class CupyLane:
         """Wait: CuPy gives memory out again whether or not a copy of it is on its way."""
         self._side.synchronize()
 
-    def _pinned(self, nbytes: int) -> Any:  # noqa: ANN401
-        """Return that many bytes of the slot for its next leaf."""
-        buffers, place = self._buffers[self._slot], self._used
-        self._used += 1
-        if place == len(buffers):
-            buffers.append(None)
-        if buffers[place] is None or buffers[place].nbytes < nbytes:
-            memory = self._cupy.cuda.alloc_pinned_memory(max(nbytes, 1))
-            buffers[place] = np.frombuffer(memory, np.uint8, max(nbytes, 1))
-        return buffers[place][:nbytes]
+    def _allocate(self, nbytes: int) -> Any:  # noqa: ANN401
+        memory = self._cupy.cuda.alloc_pinned_memory(max(nbytes, 1))
+        return np.frombuffer(memory, np.uint8, max(nbytes, 1))

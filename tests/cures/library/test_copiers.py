@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tailwave.cures.library.lanes import CupyLane, TorchLane
+from tailwave.cures.library.copiers import CupyCopier, TorchCopier
 from tests.cures.library.fakes import cupy
 
 
@@ -51,10 +51,10 @@ def cpu_torch(torch: Any, log: list[str]) -> Any:  # noqa: ANN401
 
 
 def test_tensors_keep_values_strides_and_types() -> None:
-    """Real tensors through the lane; buffers are made once, and again for what is larger."""
+    """Real tensors through the copier; buffers are made once, and again for what is larger."""
     torch: Any = pytest.importorskip("torch")
     log: list[str] = []
-    lane = TorchLane(cpu_torch(torch, log), 1)
+    copier = TorchCopier(cpu_torch(torch, log), 1)
     plain = [
         torch.randn(4, 5, 6).to(torch.bfloat16),
         torch.randn(2, 3, 4, 4).to(memory_format=torch.channels_last),
@@ -66,15 +66,15 @@ def test_tensors_keep_values_strides_and_types() -> None:
     ]
     for _ in range(2):
         log.clear()
-        lane.begin(0)
+        copier.begin(0)
         for tensor in plain:
-            assert lane.takes(tensor)
-            sent = lane.send(tensor)
+            assert copier.takes(tensor)
+            sent = copier.send(tensor)
             assert torch.equal(sent, tensor)
             assert sent.dtype == tensor.dtype
             assert sent.stride() == torch.empty_like(tensor).stride()
             assert sent.data_ptr() != tensor.data_ptr() or tensor.numel() == 0
-        lane.end(0)
+        copier.end(0)
     assert log == ["synchronize", *["side"] * len(plain), "record"]
 
 
@@ -82,25 +82,25 @@ def test_tensors_that_are_more_than_bytes_are_copied_by_torch() -> None:
     """Those with a gradient keep it, sparse ones and subclasses their kind."""
     torch: Any = pytest.importorskip("torch")
     log: list[str] = []
-    lane = TorchLane(cpu_torch(torch, log), 1)
-    lane.begin(0)
+    copier = TorchCopier(cpu_torch(torch, log), 1)
+    copier.begin(0)
     leaf = torch.ones(3, requires_grad=True)
-    assert lane.send(leaf).requires_grad
-    assert lane.send(torch.eye(3).to_sparse()).is_sparse
+    assert copier.send(leaf).requires_grad
+    assert copier.send(torch.eye(3).to_sparse()).is_sparse
     parameter = torch.nn.Parameter(torch.ones(2))
-    assert type(lane.send(parameter)) is torch.nn.Parameter
+    assert type(copier.send(parameter)) is torch.nn.Parameter
     assert log == ["synchronize"]
-    assert not lane.takes(np.zeros(3))
-    assert not lane.takes(torch.empty(1, device="meta"))
+    assert not copier.takes(np.zeros(3))
+    assert not copier.takes(torch.empty(1, device="meta"))
 
 
 def test_a_slot_is_written_over_only_when_its_copies_have_arrived() -> None:
     """The host waits for them, for it is the host that writes."""
-    lane = CupyLane(cupy(), 1)
+    copier = CupyCopier(cupy(), 1)
     arrays = []
     for number in range(3):
-        lane.begin(0)
-        arrays.append(lane.send(np.full(4, number)))
-        lane.end(0)
-    lane.close()
+        copier.begin(0)
+        arrays.append(copier.send(np.full(4, number)))
+        copier.end(0)
+    copier.close()
     assert [array.content.tolist() for array in arrays] == [[0] * 4, [1] * 4, [2] * 4]
