@@ -144,12 +144,13 @@ FAMILIES = (
     Family("cures.hami"),
     Family("cures.library", imports=("cures.hami", "model", "errors")),
     Family("cures.hook", imports=("cures.library", "errors")),
-    Family("cures.recorder", imports=("model", "errors")),
+    Family("cures.recorder", imports=("cures.hook", "model", "errors")),
     Family(
         "cures.catalogue",
-        imports=("model", "figures", "errors"),
+        imports=("cures.hook", "model", "figures", "errors"),
         registry="CURES",
-        support=("base", "choose"),
+        support=("advice", "base"),
+        engine="choose",
     ),
     Family(
         "cures.trials",

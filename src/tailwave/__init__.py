@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tailwave.cures.library.priority import priority
     from tailwave.cures.library.staged import staged
     from tailwave.errors import TailwaveError
+    from tailwave.explanations import explain
     from tailwave.gpu.check import check
     from tailwave.model import (
         Comparison,
@@ -44,6 +45,7 @@ __all__ = [
     "check",
     "compare",
     "diagnose",
+    "explain",
     "graph",
     "host_wait",
     "l2_window",
@@ -67,6 +69,7 @@ _HOMES = {
         (
             "Comparison",
             "Diagnosis",
+            "Explanation",
             "Finding",
             "Predictions",
             "Recording",
@@ -76,6 +79,7 @@ _HOMES = {
         "tailwave.model",
     ),
     "TailwaveError": "tailwave.errors",
+    "explain": "tailwave.explanations",
     "check": "tailwave.gpu.check",
     "graph": "tailwave.cures.library.graph",
     "host_wait": "tailwave.cures.library.host_wait",

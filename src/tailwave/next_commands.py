@@ -51,7 +51,7 @@ def _tried(prediction: Prediction) -> list[str]:
     """Return the cures of a prediction that a trial can apply."""
     from tailwave.cures.catalogue import CURES  # noqa: PLC0415 - slow to import, seldom wanted
 
-    names = {cure.NAME for cure in CURES}
+    names = {cure.name for cure in CURES}
     whatifs: list[WhatIf] = [_WHATIFS[name] for name in prediction.names if name in _WHATIFS]
     return [name for one in whatifs for name in (one.name, *one.cures) if name in names]
 

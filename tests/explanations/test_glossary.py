@@ -11,7 +11,7 @@ import pytest
 from tailwave.explanations.glossary import XID_CATALOGUE, glossary
 from tailwave.explanations.lookup import meanings
 from tailwave.model import Meaning, MeaningKind
-from tailwave.profiles.counters.meant import MEANT
+from tailwave.profiles.counters.meanings import MADE_UP
 from tailwave.profiles.rules import KERNEL_RULES
 
 WORDS = list(glossary())
@@ -58,7 +58,7 @@ def test_counters_that_it_names_are_known(word: Meaning) -> None:
     """A counter is one that a rule or the catalogue of real names has, or is said to be none."""
     told = " ".join(text for section in word.sections for text in section.text)
     asked = {metric.partition(".")[0] for rule in KERNEL_RULES for metric in rule.METRICS}
-    known = asked | set(MEANT) | {"lts__t_sector_hit_rate"}
+    known = asked | set(MADE_UP) | {"lts__t_sector_hit_rate"}
     unknown = [
         name
         for name in _COUNTER.findall(told)

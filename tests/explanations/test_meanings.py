@@ -13,7 +13,7 @@ from tailwave.gpu.probes import PROBES
 from tailwave.gpu.verdicts import LINKS
 from tailwave.model import MeaningKind
 from tailwave.profiles.counters.catalogue import Catalogue, find_library
-from tailwave.profiles.counters.meant import MEANT
+from tailwave.profiles.counters.meanings import MADE_UP
 from tailwave.profiles.rules import KERNEL_RULES
 from tailwave.recordings.causes import RULES
 from tests.explanations.commands import refusal
@@ -28,11 +28,11 @@ def test_every_member_has_an_entry() -> None:
     """Findings, links, probes, headline figures and article's counters are all there, once each."""
     codes = dict.fromkeys(rule.CODE for rule in (*RULES, *KERNEL_RULES))
     assert names(MeaningKind.FINDING) == list(codes)
-    assert names(MeaningKind.LINK) == [verdict.LINK for verdict in LINKS]
+    assert names(MeaningKind.LINK) == [link.LINK for link in LINKS]
     assert names(MeaningKind.PROBE) == [probe.name for probe in PROBES]
     assert set(HEADLINES) - set(names(MeaningKind.FIGURE)) == set()
-    assert set(MEANT) - set(names(MeaningKind.COUNTER)) == set()
-    assert {cure.NAME for cure in CURES} - set(names(MeaningKind.CURE)) == set()
+    assert set(MADE_UP) - set(names(MeaningKind.COUNTER)) == set()
+    assert {cure.name for cure in CURES} - set(names(MeaningKind.CURE)) == set()
 
 
 def test_no_kind_has_a_name_twice() -> None:
@@ -63,6 +63,6 @@ def test_counters_are_those_of_a_chip() -> None:
     """Every counter named, but for those that are said to exist on no chip, is in GH100's list."""
     if find_library() is None:
         pytest.skip("needs the list of counters: pip install nvidia-cuda-cupti")
-    real = {e.name for e in meanings() if e.kind is MeaningKind.COUNTER and e.name not in MEANT}
+    real = {e.name for e in meanings() if e.kind is MeaningKind.COUNTER and e.name not in MADE_UP}
     listed = Catalogue().names("gh100")
     assert {name for name in real if not name.startswith("launch__")} - listed == set()

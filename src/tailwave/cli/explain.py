@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-import msgspec
 
 
 @click.command(context_settings={"ignore_unknown_options": True})  # people ask about options too
@@ -15,10 +14,7 @@ def command(words: tuple[str, ...], *, as_json: bool) -> None:
     WORD is a finding, a cure, a link or probe of a check, a figure, a counter, an environment
     variable, an XID, or a word from elsewhere, in English or Chinese. Without one, all are listed.
     """
+    from tailwave.cli.console import show  # noqa: PLC0415 - rich is slow to import
     from tailwave.explanations import explain  # noqa: PLC0415 - numpy is slow to import
 
-    explanation = explain(" ".join(words))
-    if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(explanation.to_dict()), indent=2))
-    else:
-        click.echo(explanation)
+    show(explain(" ".join(words)), as_json=as_json)

@@ -6,7 +6,7 @@ environment variables and XIDs stand in files beside this one (``glossary``).
 
 from __future__ import annotations
 
-from tailwave.explanations.explain import explain
+from tailwave.explanations.explanation import explain
 from tailwave.explanations.lookup import find, suggest
 
 __all__ = ["explain", "find", "suggest"]

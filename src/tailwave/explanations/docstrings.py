@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from typing import Final
 
 from tailwave.model import Section
-
-# The heading under which a docstring has lines of code, which are not joined.
-CODE: Final = "Lines to keep it"
 
 
 def from_docstring(docstring: str | None) -> tuple[str, tuple[Section, ...]]:
@@ -26,8 +22,6 @@ def _section(block: str) -> Section:
     heading, indented, body = block.partition(":\n    ")
     if not indented or "\n" in heading:
         heading, body = "", block
-    if heading == CODE:
-        return Section(heading, tuple(line.strip() for line in body.splitlines()), code=True)
     return Section(heading, tuple(_joined(item) for item in re.split(r"\n(?=- )", body)))
 
 

@@ -15,7 +15,7 @@ from tailwave.gpu.headlines import HEADLINES
 from tailwave.gpu.probes import PROBES
 from tailwave.gpu.verdicts import LINKS
 from tailwave.model import Meaning, MeaningKind, Section
-from tailwave.profiles.counters.meant import MEANT
+from tailwave.profiles.counters.meanings import MADE_UP
 from tailwave.profiles.counters.names import base
 from tailwave.profiles.rules import KERNEL_RULES
 from tailwave.recordings.causes import RULES
@@ -111,12 +111,12 @@ def counters() -> Iterator[Meaning]:
             commands=(f"tailwave metrics {name}",),
             see=tuple(questions),
         )
-    for name, (says, instead) in MEANT.items():
-        recorded = Section("To record instead", instead, code=True)
+    for name, meaning in MADE_UP.items():
+        recorded = Section("To record instead", meaning.counters, code=True)
         yield Meaning(
             MeaningKind.COUNTER,
             name,
-            f"exists on no chip: {says}.",
+            f"exists on no chip: {meaning.says}.",
             sections=(recorded,),
             commands=(f'tailwave metrics "{name}"' if " " in name else f"tailwave metrics {name}",),
         )

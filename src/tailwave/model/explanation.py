@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import Final
 
 import msgspec
 
-EXPLANATION_SCHEMA: Final = 2
+from tailwave.model.printable import Printable
 
 
 class MeaningKind(enum.StrEnum):
@@ -64,7 +63,7 @@ class Meaning(msgspec.Struct, frozen=True):
     source: str = ""
 
 
-class Explanation(msgspec.Struct, frozen=True):
+class Explanation(Printable, frozen=True):
     """All that a word means; of no word, everything that can be explained.
 
     Attributes:
@@ -76,14 +75,3 @@ class Explanation(msgspec.Struct, frozen=True):
     word: str
     meanings: tuple[Meaning, ...]
     note: str = ""
-
-    def __str__(self) -> str:
-        """Return the text that ``tailwave explain`` prints, as wide as the terminal."""
-        from tailwave.reports.explanation_terminal import explanation_text  # noqa: PLC0415 - a report stands above the nouns
-
-        return explanation_text(self)
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the document of ``tailwave explain --json`` (schema 2)."""
-        builtins: dict[str, object] = msgspec.to_builtins(self)
-        return {"schema": EXPLANATION_SCHEMA, **builtins}

@@ -9,12 +9,21 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from rich.console import Console
 
-from tailwave.model import Comparison, Diagnosis, Predictions, Printable, Session, Trial
+from tailwave.model import (
+    Comparison,
+    Diagnosis,
+    Explanation,
+    Predictions,
+    Printable,
+    Session,
+    Trial,
+)
 from tailwave.reports.check_document import CheckDocument
 from tailwave.reports.check_terminal import render_check
 from tailwave.reports.compare_document import ComparisonDocument
 from tailwave.reports.compare_terminal import render_comparison
 from tailwave.reports.documents import as_document
+from tailwave.reports.explanation_terminal import render_explanation
 from tailwave.reports.predictions_terminal import render_predictions
 from tailwave.reports.terminal import render_diagnosis
 from tailwave.reports.trial_terminal import render_trial
@@ -40,6 +49,7 @@ _REPORTS: Final[dict[type[Printable], _Report]] = {
     Session: _Report(render_check, CheckDocument.of),
     Comparison: _Report(render_comparison, ComparisonDocument.of),
     Trial: _Report(render_trial, _itself),
+    Explanation: _Report(render_explanation, _itself),
 }
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import shutil
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from tailwave.model import Explanation, Meaning, MeaningKind, Section
 from tailwave.reports.page import Cell, Page
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _INDENT = "  "
 _LEAD = "{:10}"  # of the lines at a meaning's end
@@ -44,14 +44,6 @@ def render_explanation(explanation: Explanation, console: Console) -> None:
         _print_meanings(page, explanation.meanings)
     else:
         _print_list(page, explanation.meanings)
-
-
-def explanation_text(explanation: Explanation) -> str:
-    """Return what is printed, as wide as the terminal."""
-    text = io.StringIO()
-    width = shutil.get_terminal_size().columns
-    render_explanation(explanation, Console(file=text, width=width, color_system=None))
-    return text.getvalue().rstrip("\n")
 
 
 def _print_list(page: Page, meanings: tuple[Meaning, ...]) -> None:

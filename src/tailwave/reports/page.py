@@ -160,7 +160,7 @@ class Page:
                 line = longer
                 continue
             lines += [line] if line is not None else []
-            *folded, line = [word] if "/" in word else chop_cells(word, room)
+            *folded, line = [word] if "/" in word else chop_cells(word, room) or [""]
             lines += folded
         return [*lines, line or ""]
 

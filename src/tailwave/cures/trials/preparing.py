@@ -5,6 +5,7 @@ By that run it is decided what the program is measured by, what is wrong with it
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def prepare(request: Request, setting: Setting, runner: Runner) -> Preparation:
     metric = request.metric or default_metric(first)
     figures(metric, first)  # before more time is spent on what cannot be measured
     diagnosis, why_none = _diagnosis(runner.trace(), first)
-    setting = msgspec.structs.replace(
+    setting = replace(
         setting,
         diagnosis=diagnosis,
         is_python=bool(first.reports),

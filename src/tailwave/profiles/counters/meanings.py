@@ -158,6 +158,9 @@ def plain(text: str) -> str:
     return _SEPARATORS.sub("-", text.strip().lower())
 
 
+# Counters that were written about and that no chip from GV100 to GB202 has.
+MADE_UP = {name: meaning for meaning in MEANINGS for name in meaning.names if "__" in name}
+
 _BY_NAME = {plain(name): meaning for meaning in MEANINGS for name in meaning.names}
 
 
