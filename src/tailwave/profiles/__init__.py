@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailwave.profiles.counters import (
     Counters,
-    Meaning,
+    CounterWord,
     NameCheck,
     QuestionAnswer,
     find_counters,
@@ -18,10 +18,10 @@ from tailwave.profiles.rules.diagnose import diagnose_profiles
 
 __all__ = [
     "KERNEL_RULES",
+    "CounterWord",
     "Counters",
     "Join",
     "KernelRule",
-    "Meaning",
     "NameCheck",
     "QuestionAnswer",
     "diagnose_profiles",

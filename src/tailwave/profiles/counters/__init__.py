@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tailwave.profiles.counters.answers import Counters, NameCheck, QuestionAnswer, find_counters
-from tailwave.profiles.counters.meanings import Meaning, meant
+from tailwave.profiles.counters.meanings import CounterWord, meant
 
-__all__ = ["Counters", "Meaning", "NameCheck", "QuestionAnswer", "find_counters", "meant"]
+__all__ = ["CounterWord", "Counters", "NameCheck", "QuestionAnswer", "find_counters", "meant"]

@@ -23,7 +23,7 @@ _SHARED = (
 _SEPARATORS = re.compile(r"[\s_-]+")
 
 
-class Meaning(msgspec.Struct, frozen=True):
+class CounterWord(msgspec.Struct, frozen=True):
     """What a word means, in a sentence, and the counters that measure it.
 
     ``names`` are its spellings.
@@ -35,12 +35,12 @@ class Meaning(msgspec.Struct, frozen=True):
 
 
 MEANINGS = (
-    Meaning(
+    CounterWord(
         ("L2 hit rate", "L2 hits", "命中率"),
         "of the sectors that the L2 was asked for, those that it had",
         ("lts__t_sector_hit_rate.pct",),
     ),
-    Meaning(
+    CounterWord(
         ("issue gap", "issue gap ratio"),
         (
             "scheduler cycles without an issue; (x - 1) / x of x instructions a warp, as "
@@ -48,7 +48,7 @@ MEANINGS = (
         ),
         (_ISSUED,),
     ),
-    Meaning(
+    CounterWord(
         ("stall rate", "stalls"),
         "what warps wait for: each reason's share of their latency between two instructions",
         (
@@ -62,7 +62,7 @@ MEANINGS = (
             _LATENCY,
         ),
     ),
-    Meaning(
+    CounterWord(
         ("GPU utilisation", "GPU utilization", "GPU util", "SM utilisation", "利用率"),
         (
             "nvidia-smi's is the time in which any kernel ran, on however few SMs; these are the "
@@ -73,7 +73,7 @@ MEANINGS = (
             "sm__throughput.avg.pct_of_peak_sustained_elapsed",
         ),
     ),
-    Meaning(
+    CounterWord(
         ("snoop", "cross-GPC", "cross-GPC traffic"),
         (
             "no GPU's L1 is snooped, and GPCs do not talk to each other; what crosses is traffic "
@@ -81,8 +81,8 @@ MEANINGS = (
         ),
         (_FABRIC, "lts__t_sectors_srcunit_ltcfabric.sum", "lts__ltcfabric2lts_cycles_stalled.sum"),
     ),
-    Meaning(("sms__warps_launched",), "the unit is called sm", ("sm__warps_launched.sum",)),
-    Meaning(
+    CounterWord(("sms__warps_launched",), "the unit is called sm", ("sm__warps_launched.sum",)),
+    CounterWord(
         ("sms__warps_active",),
         (
             "the unit is called sm; it counts warps in flight in each cycle, so it is no number of "
@@ -90,14 +90,14 @@ MEANINGS = (
         ),
         ("sm__warps_active.avg.per_cycle_active",),
     ),
-    Meaning(("sms__inst_issued",), "the unit is called sm", ("sm__inst_issued.sum",)),
-    Meaning(("sms__inst_executed",), "the unit is called sm", ("sm__inst_executed.sum",)),
-    Meaning(
+    CounterWord(("sms__inst_issued",), "the unit is called sm", ("sm__inst_issued.sum",)),
+    CounterWord(("sms__inst_executed",), "the unit is called sm", ("sm__inst_executed.sum",)),
+    CounterWord(
         ("sms__inst_executed_per_warp",),
         "instructions a warp executes in its life; it tells nothing of gaps between issues",
         ("smsp__average_inst_executed_per_warp.ratio", _ISSUED),
     ),
-    Meaning(
+    CounterWord(
         ("gpu__arbitration__cycles_stalled", "arbiter", "arbitration", "仲裁器"),
         (
             "no unit of the GPU arbitrates between SMs; what holds traffic up is the way to the L2 "
@@ -109,24 +109,24 @@ MEANINGS = (
             _STALL.format("lg_throttle"),
         ),
     ),
-    Meaning(
+    CounterWord(
         ("gpu__arbitration__requests",),
         "requests that reach the L2, and those that cross between its partitions",
         ("lts__t_requests.sum", "lts__t_requests_srcunit_ltcfabric.sum", _FABRIC),
     ),
-    Meaning(
+    CounterWord(
         ("shared__inst_executed",),
         "instructions on shared memory",
         ("smsp__sass_inst_executed_op_shared.sum",),
     ),
-    Meaning(
+    CounterWord(
         ("shared__inst_issued",),
         "instructions on shared memory; issued again they are not, conflicts take wavefronts",
         ("smsp__sass_inst_executed_op_shared.sum",),
     ),
-    Meaning(("shared__inst_executed_per_sector",), _SHARED_SECTORS, _SHARED),
-    Meaning(("shared__inst_issued_per_sector",), _SHARED_SECTORS, _SHARED),
-    Meaning(
+    CounterWord(("shared__inst_executed_per_sector",), _SHARED_SECTORS, _SHARED),
+    CounterWord(("shared__inst_issued_per_sector",), _SHARED_SECTORS, _SHARED),
+    CounterWord(
         ("stall due to dispatch latency",),
         (
             "(warps launched - warps active) / warps launched mixes a count with warps times "
@@ -139,7 +139,7 @@ MEANINGS = (
             "sm__cycles_active.max",
         ),
     ),
-    Meaning(
+    CounterWord(
         ("stall due to memory dependency",),
         (
             "(issued - executed) / issued is the share of instructions issued again, near 0; meant "
@@ -161,6 +161,7 @@ def plain(text: str) -> str:
 _BY_NAME = {plain(name): meaning for meaning in MEANINGS for name in meaning.names}
 
 
-def meant(word: str) -> Meaning | None:
+def meant(word: str) -> CounterWord | None:
     """Return what is meant by a word, in any spelling, or by a counter's name; None for others."""
-    return _BY_NAME.get(plain(word.partition(".")[0]))
+    name = plain(word.partition(".")[0])
+    return _BY_NAME.get(name) or _BY_NAME.get(name.removesuffix("s"))
