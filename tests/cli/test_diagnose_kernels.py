@@ -148,7 +148,7 @@ def test_a_details_page_alone(details: Path, capsys: pytest.CaptureFixture[str])
         "device CC 9.0, 132 SMs",
         "CRITICAL Warps run with part of their lanes: 70% of the kernel at most, going by ncu",
         "ncu estimates that diverging threads cost 70% of the kernel; tailwave's own figure needs",
-        "5 questions are open, for the profile lacks what answers them",
+        "4 questions are open, for the profile lacks what answers them",
         "What the profile does not answer",
         "give the report itself, or its raw page (ncu --import REPORT --csv --page raw > raw.csv)",
     )

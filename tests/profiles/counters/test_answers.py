@@ -45,6 +45,7 @@ def codes(*texts: str) -> list[str]:
         (["bank-conflict,wave-tail"], ["bank-conflict", "wave-tail"]),
         (["L2 hit rate"], ["L2 hit rate"]),
         (["L2", "hit", "rate"], ["L2 hit rate"]),
+        (["L2", "hit", "rates"], ["L2 hit rates"]),
         (["issue gap", "barrier-stall"], ["barrier-stall", "issue gap"]),
     ],
 )
@@ -83,6 +84,12 @@ def test_a_slip_is_answered_with_what_is_near(text: str, meant: str) -> None:
     assert str(caught.value) == f"no question speaks of {text!r}; {meant}"
     with pytest.raises(UsageError, match="no finding of a kernel is called"):
         find_counters((), (text,), "gh100")
+
+
+def test_words_that_mean_something_only_together_are_answered_together() -> None:
+    """A slip in an unquoted phrase is one of the phrase, not of its words."""
+    with pytest.raises(UsageError, match=r"'L2 hit raet'; did you mean L2 hit rate\?"):
+        asked("L2", "hit", "raet")
 
 
 def test_codes_forgive_case_and_underscores() -> None:

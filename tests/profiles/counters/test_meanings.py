@@ -30,7 +30,7 @@ def test_other_names_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("words", "counter"),
     [
-        (("L2 hit rate", "l2_hit-rate", "命中率"), "lts__t_sector_hit_rate.pct"),
+        (("L2 hit rate", "l2_hit-rates", "命中率"), "lts__t_sector_hit_rate.pct"),
         (("issue gap", "Issue Gap Ratio"), "smsp__issue_active.avg.per_cycle_active"),
         (
             ("stall rate", "stall-rate"),

@@ -66,7 +66,7 @@ def test_no_profile_is_a_fault_of_ours(  # noqa: PLR0913 - each is a part of a p
     assert all(one.metrics for one in diagnosis.unanswered)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(launches, st.dictionaries(st.text(min_size=1).map("other__{}".format), FIGURES))
 def test_counters_that_no_rule_knows_change_nothing(
     launch: KernelProfile, others: dict[str, float | None]

@@ -119,7 +119,9 @@ def _texts(texts: Iterable[str]) -> Iterator[str]:
             else:
                 words.append(piece)
     whole = " ".join(words)
-    yield from [whole] if whole and (len(_questions(whole)) == 1 or meant(whole)) else words
+    is_one = len(_questions(whole)) == 1 or meant(whole)
+    are_each = all(_questions(word) or meant(word) for word in words)
+    yield from words if are_each and not is_one else [whole]
 
 
 def _questions(text: str) -> set[str]:

@@ -166,4 +166,5 @@ _BY_NAME = {plain(name): meaning for meaning in MEANINGS for name in meaning.nam
 
 def meant(word: str) -> CounterWord | None:
     """Return what is meant by a word, in any spelling, or by a counter's name; None for others."""
-    return _BY_NAME.get(plain(word.partition(".")[0]))
+    name = plain(word.partition(".")[0])
+    return _BY_NAME.get(name) or _BY_NAME.get(name.removesuffix("s"))

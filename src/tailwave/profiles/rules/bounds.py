@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 
 from tailwave.figures import percent
 from tailwave.model import Evidence
@@ -138,14 +137,11 @@ def _three_ratios(kernel: Kernel) -> list[Evidence]:
     and not executed; the issue gap what instructions per warp leave of one. The counters named
     exist, but their units differ. What was meant is measured by these.
     """
-    meant = (
-        ("warps' latency for dispatch", ("dispatch_stall",)),
-        ("for memory and its queue", ("long_scoreboard", "lg_throttle")),
-    )
     ratios: dict[str, Callable[[], float]] = {
-        what: partial(kernel.stall, *reasons) for what, reasons in meant
+        "warps' latency for dispatch": lambda: kernel.stall("dispatch_stall"),
+        "for memory and its queue": lambda: kernel.stall("long_scoreboard", "lg_throttle"),
+        "scheduler cycles without an issue": lambda: 1 - kernel.issuing,
     }
-    ratios["scheduler cycles without an issue"] = lambda: 1 - kernel.issuing
     found = []
     for what, ask in ratios.items():
         with suppress(MissingCounterError):

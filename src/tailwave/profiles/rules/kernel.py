@@ -22,7 +22,7 @@ DRAM_BUSY = (
 )
 # One slice of the L2 can be full of atomics while the L2 as a whole is idle.
 ATOMICS_MOST = "lts__d_atomic_input_cycles_active.max.pct_of_peak_sustained_elapsed"
-ISSUED = ("smsp__issue_active.avg.per_cycle_active",)
+ISSUED = "smsp__issue_active.avg.per_cycle_active"
 ISSUED_PERCENT = "smsp__issue_active.avg.pct_of_peak_sustained_active"
 STALLS = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 LATENCY = "smsp__average_warp_latency_per_inst_issued.ratio"
@@ -36,7 +36,7 @@ _NOT_STALLED = ("selected", "not_selected")
 # the kernel in which the average SM worked, and what warps and schedulers lost to stalls.
 LIMITS = tuple(f"{_LIMIT}{name}" for name in _LIMITS)
 WORKING = (ACTIVE_MEAN, ELAPSED[0])
-STALLED = (*(STALLS.format(reason) for reason in _NOT_STALLED), LATENCY, *ISSUED)
+STALLED = (*(STALLS.format(reason) for reason in _NOT_STALLED), LATENCY, ISSUED)
 _ELIGIBLE = "smsp__warps_eligible.avg.per_cycle_active"
 _WARPS = "smsp__warps_active.avg.per_cycle_active"
 
@@ -169,7 +169,7 @@ class Kernel:
     def issuing(self) -> float:
         """The part of a working scheduler's cycles in which it issued an instruction."""
         value = self.get(ISSUED_PERCENT)  # of the two, a details page rounds this one less
-        return min(max(self.need(*ISSUED) if value is None else value / 100, 0.0), 1.0)
+        return min(max(self.need(ISSUED) if value is None else value / 100, 0.0), 1.0)
 
     def stall(self, *reasons: str) -> float:
         """Return the share of a warp's latency that went to these reasons together."""
