@@ -1,4 +1,4 @@
-"""Holds a recording of ``tailwave record`` against Kineto's trace of the same program.
+"""Holds a recording of ``tailwave record`` by CUPTI against Kineto's trace of the same program.
 
     python3 -m benchmarks.record_against_kineto --out benchmarks/results/record_kineto_h200.json
 
@@ -30,6 +30,9 @@ NEAR = 0.01
 
 def program(trace: Path | None) -> None:
     """Train; under Kineto where a trace is wanted."""
+    if trace is None:  # tailwave records by CUPTI where another package than torch comes first
+        import cuda.bindings.driver  # noqa: F401, PLC0415
+
     import torch  # noqa: PLC0415 - only the program needs it
     from torch.profiler import ProfilerActivity, profile, schedule  # noqa: PLC0415
 

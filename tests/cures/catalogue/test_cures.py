@@ -163,6 +163,8 @@ def rows_under(heading: str) -> list[str]:
 
 
 def test_the_page_lists_every_cure() -> None:
-    """Those that can be tried in their order, then those for the reader."""
+    """Those that can be tried in their order; those for the reader in the catalogue's words."""
     assert rows_under("## What can be tried on a program as it is") == [cure.name for cure in CURES]
     assert rows_under("## For the program's source") == [row.name for row in ADVICE]
+    for row in ADVICE:
+        assert f"| `{row.name}` | {row.label} | {row.needs.rstrip('.')} |" in PAGE

@@ -229,16 +229,14 @@ def test_a_damaged_plan_is_reported_next_to_it(tmp_path: Path) -> None:
     assert here.run("pass").report["error"].startswith("the hook did not start: JSONDecodeError")
 
 
-NO_PLACES = ['""', '"1"', "1", "null", '"report"', '"../report"', "{}"]
-
-
 @pytest.mark.parametrize(
     "plan",
-    [f'{{"report": {place}, "tasks": []}}' for place in NO_PLACES]
-    + [
-        f'{{"report": "HERE/report", "tasks": [], "profile": {{"trace": {place}, '
-        '"after_steps": 1, "steps": 1, "after_seconds": 1, "seconds": 1}}'
-        for place in NO_PLACES
+    [
+        '{"report": "../report", "tasks": []}',
+        (
+            '{"report": "HERE/report", "tasks": [], "profile": {"trace": "trace.json", '
+            '"after_steps": 1, "steps": 1, "after_seconds": 1, "seconds": 1}}'
+        ),
     ],
 )
 def test_a_plan_whose_paths_are_not_absolute_is_damaged(tmp_path: Path, plan: str) -> None:

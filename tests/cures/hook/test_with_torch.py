@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
+from tailwave.cures.catalogue.fused_optimizer import FusedOptimizer
+from tailwave.cures.catalogue.prefetch import Prefetch
+from tailwave.cures.hook.action import Action
 from tests.cures.hook.programs import FAKE_TORCH, Ran, trial
 
 
@@ -21,6 +29,31 @@ def run(
     ran = here.run(source)
     assert (ran.code, ran.err) == (0, "")
     return ran
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """Return the fake, new for each test, as the torch of this very process."""
+    for name in loaded():
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(FAKE_TORCH)
+    yield importlib.import_module("torch")
+    for name in loaded():
+        del sys.modules[name]
+
+
+def loaded() -> list[str]:
+    """The modules of torch, be it the fake, that this process has loaded."""
+    return [name for name in sys.modules if name.partition(".")[0] == "torch"]
+
+
+def here(
+    torch: ModuleType, action: Action, source: str, capsys: pytest.CaptureFixture[str]
+) -> tuple[str, dict[str, Any]]:
+    """Run a program in this process, under one action; return what it printed, and the report."""
+    action.torch_arrived(torch)
+    exec(source, {})  # noqa: S102 - a program of the tests
+    return capsys.readouterr().out, action.document()
 
 
 def test_torchs_version_is_reported(tmp_path: Path) -> None:
@@ -117,12 +150,16 @@ FUSED = "import torch\nP = torch.nn.Parameter\nT = torch.optim\n"
         ("T.SGD([P('cuda')])", None),
     ],
 )
-def test_which_optimizers_are_fused(tmp_path: Path, made: str, fused: bool | None) -> None:  # noqa: FBT001
+def test_which_optimizers_are_fused(
+    torch: ModuleType,
+    capsys: pytest.CaptureFixture[str],
+    made: str,
+    fused: bool | None,  # noqa: FBT001
+) -> None:
     """Those with parameters on the GPU whose program has not chosen an implementation."""
     source = FUSED + f"o = {made}\nprint(o.param_groups[0].get('fused'))\n"
-    ran = run(tmp_path, source, "fused-optimizer")
-    action = ran.report["actions"]["fused-optimizer"]
-    assert ran.out == f"{fused}\n"
+    out, action = here(torch, FusedOptimizer({}), source, capsys)
+    assert out == f"{fused}\n"
     assert action["applied"] is (fused is True)
     assert action["seen"].get("optimizers", 0) == int(fused is True)
 
@@ -180,13 +217,14 @@ LOADED = (
         ("Held(1), multiprocessing_context='spawn'", "the program chooses a way to start workers"),
     ],
 )
-def test_which_loaders_get_workers(tmp_path: Path, made: str, why_not: str) -> None:
+def test_which_loaders_get_workers(
+    torch: ModuleType, capsys: pytest.CaptureFixture[str], made: str, why_not: str
+) -> None:
     """Those whose work forked copies of the process can do, in the same order."""
     source = LOADED + f"l = DataLoader({made})\nprint(l.num_workers, l.persistent_workers)\n"
-    ran = run(tmp_path, source, "prefetch", workers=4)
-    action = ran.report["actions"]["prefetch"]
-    given = "2 False\n" if "num_workers=2" in made else "0 False\n"
-    assert ran.out == (given if why_not else "4 True\n")
+    out, action = here(torch, Prefetch({"workers": 4}), source, capsys)
+    plain = "2 False\n" if "num_workers=2" in made else "0 False\n"
+    assert out == (plain if why_not else "4 True\n")
     assert action["applied"] is not bool(why_not)
     assert action["why_not"].startswith(why_not)
     assert bool(action["why_not"]) is bool(why_not)

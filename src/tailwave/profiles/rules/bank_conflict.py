@@ -1,4 +1,4 @@
-"""Do shared-memory accesses conflict in their banks (published: 17% more on a larger die)?
+"""Do shared-memory accesses conflict in their banks?
 
 What it means:
     Lanes of a warp hit the same bank of shared memory, so one access takes several turns. There are

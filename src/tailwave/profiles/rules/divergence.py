@@ -1,4 +1,4 @@
-"""Do warps run with all of their lanes (published: CTAs of 16 threads use 38% of the SMs)?
+"""Do warps run with all of their lanes?
 
 What it means:
     Lanes of a warp take different ways, so that each way runs with part of the lanes. A warp issues

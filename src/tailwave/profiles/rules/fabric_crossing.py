@@ -1,4 +1,4 @@
-"""Is the fabric between the L2's partitions the bound (published: 120 ns for each crossing)?
+"""Is the fabric between the L2's partitions the bound?
 
 What it means:
     Traffic between the two halves of the L2 is what the kernel waits for. The L2 of some chips

@@ -1,4 +1,4 @@
-"""Does the kernel wait for the latency of memory (published: an L2 hit rate of 63%)?
+"""Does the kernel wait for the latency of memory?
 
 What it means:
     Warps wait for loads, and too little other work hides the wait. A load that misses the L1 takes
