@@ -8,8 +8,8 @@ from tailwave.cures.recorder.codes import Texts
 from tailwave.cures.recorder.raw import Told, read_records
 from tailwave.cures.recorder.tables import gpu_columns, host_columns, timed, wait_columns
 from tailwave.model import DeviceInfo, Ints, Thread, Timeline
+from tailwave.recordings import Rows as Table
 from tailwave.recordings import (
-    Table,
     gpu_in_order,
     gpu_table,
     host_table,

@@ -10,7 +10,7 @@ from tailwave.cures.recorder import layouts
 from tailwave.cures.recorder.codes import Texts
 from tailwave.cures.recorder.raw import Records, Told
 from tailwave.model import Flags, GpuKind, HostKind, Ints
-from tailwave.recordings import Table
+from tailwave.recordings import Rows as Table
 
 Found: TypeAlias = dict[int, Records]
 

@@ -10,7 +10,7 @@ through zlib.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -31,16 +31,18 @@ from tailwave.model import (
     Timeline,
     WaitTable,
 )
+from tailwave.recordings.readers.reader import ByteProgress, Certainty
 
-SUFFIXES = (".tailwave",)
-MAGIC = b"tailwave recording\n"
+WHAT: str = "recordings of tailwave (.tailwave)"
+SUFFIXES: tuple[str, ...] = (".tailwave",)
+RUNS: str = ""
+MAGIC: Final = b"tailwave recording\n"
 SCHEMA: Final = 1
 _LENGTH_BYTES: Final = 8
 # zlib packs a byte into no less than a thousandth: a column that claims more is damaged.
 _MOST_PACKED: Final = 1100
 _TYPES: Final = {"i8": np.int64, "i4": np.int32, "u1": np.uint8}
 
-Progress = Callable[[int, int], None]
 Column: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.int32] | npt.NDArray[np.uint8]
 Table = TypeVar("Table", HostTable, GpuTable, WaitTable)
 
@@ -100,7 +102,14 @@ def write_timelines(path: Path, timelines: Sequence[Timeline], tool_version: str
     unfinished.replace(path)
 
 
-def read_timelines(path: Path, progress: Progress | None = None) -> list[Timeline]:
+def claims(path: Path, head: bytes) -> Certainty:
+    """Know a recording by its first line, or by its name."""
+    if head.startswith(MAGIC):
+        return Certainty.BY_MAGIC
+    return Certainty.BY_NAME if path.name.lower().endswith(SUFFIXES) else Certainty.NOT_MINE
+
+
+def read_timelines(path: Path, progress: ByteProgress | None = None) -> list[Timeline]:
     """Read a recording: one timeline a process.
 
     ``progress`` is called with the bytes read and their total. Raises UnreadableInputError when

@@ -5,7 +5,6 @@ Each process that used a GPU becomes a timeline of its own, as a rank of one run
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -27,16 +26,22 @@ from tailwave.recordings.readers.nsys.database import MAGIC, Database
 from tailwave.recordings.readers.nsys.devices import devices_of
 from tailwave.recordings.readers.nsys.metrics import metric_notes
 from tailwave.recordings.readers.nsys.names import Names
+from tailwave.recordings.readers.reader import ByteProgress, Certainty
 
-__all__ = ["MAGIC", "SUFFIXES", "read_timelines"]
-
-SUFFIXES: Final = (".sqlite", ".sqlite3", ".nsys-rep", ".qdrep", ".sqlite.gz")
+WHAT: str = "exports of nsys (.sqlite)"
+SUFFIXES: tuple[str, ...] = (".sqlite", ".sqlite3", ".nsys-rep", ".qdrep", ".sqlite.gz")
+RUNS: str = ""
 _RECORD_CUDA: Final = "record with `nsys profile --trace=cuda,nvtx`"
 
-Progress = Callable[[int, int], None]
+
+def claims(path: Path, head: bytes) -> Certainty:
+    """Know an export by being a database, a report by its name."""
+    if head.startswith(MAGIC):
+        return Certainty.BY_MAGIC
+    return Certainty.BY_NAME if path.name.lower().endswith(SUFFIXES) else Certainty.NOT_MINE
 
 
-def read_timelines(path: Path, progress: Progress | None = None) -> list[Timeline]:
+def read_timelines(path: Path, progress: ByteProgress | None = None) -> list[Timeline]:
     """Read an export: a timeline for each process that used a GPU, by process id.
 
     ``progress`` is called with the bytes of the file that were dealt with, and its size. Raises
@@ -58,7 +63,7 @@ def read_timelines(path: Path, progress: Progress | None = None) -> list[Timelin
 class _Told:
     """Tells progress in bytes of the file, from the rows of its long tables."""
 
-    def __init__(self, path: Path, progress: Progress | None, rows: int) -> None:
+    def __init__(self, path: Path, progress: ByteProgress | None, rows: int) -> None:
         self._size = path.stat().st_size
         self._progress = progress
         self._rows = max(rows, 1)
