@@ -64,8 +64,11 @@ class JsonStream:
         elif opening or not self._source.fault:
             what = "neither a JSON object nor a list" if opening else "empty"
             raise UnreadableInputError(f"{self._source.path} is {what}: {TRACE_WANTED}.")
+        self._skip_space(also=b"}")
+        if self._buffer and not self.fault:
+            self.fault = DAMAGED  # what follows the end was within it
         if self._source.fault == DAMAGED or not self.fault:
-            self.fault = self._source.fault
+            self.fault = self._source.fault or self.fault
 
     def _fill(self, size: int) -> bool:
         more = self._source.read(size)
