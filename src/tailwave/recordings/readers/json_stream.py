@@ -44,6 +44,7 @@ class JsonStream:
         self._source = source
         self._wanted = wanted
         self._block = block
+        self._size = block  # bytes to read next
         self._buffer = b""
         self._in_list = False
         self.values: dict[str, Any] = {}
@@ -123,16 +124,16 @@ class JsonStream:
     def _events(self) -> Iterator[bytes]:
         """Yield the blocks of the list that the buffer is in; leave what follows the list."""
         self.has_events = self._in_list = True
-        size = self._block
+        self._size = self._block
         while self._in_list:
-            more = self._fill(size)
+            more = self._fill(self._size)
             cut = _last_boundary(self._buffer) if more else len(self._buffer)
             if cut <= 0 and more and len(self._buffer) <= _LONGEST_EVENT:
-                size *= 2  # one event larger than a block
+                self._size *= 2  # one event larger than a block
                 continue
             if cut <= 0:
                 cut = len(self._buffer)
-            size = self._block
+            self._size = self._block
             block, self._buffer = self._buffer[:cut], self._buffer[cut:]
             yield block.lstrip(_SPACE + b",")
             if not more and not self._buffer and self._in_list:
@@ -162,6 +163,7 @@ class JsonStream:
             if end < 0:
                 if self._buffer or self._fill(self._block):
                     self._buffer = block[position:] + self._buffer
+                    self._size = max(self._block, len(block) - position)
                 else:
                     self._stop(ENDS_IN_EVENT)
                 return

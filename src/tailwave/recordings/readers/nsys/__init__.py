@@ -49,15 +49,25 @@ def read_timelines(path: Path, progress: ByteProgress | None = None) -> list[Tim
     """
     with closing(Database(path)) as database:
         if not database.has("StringIds"):
-            raise UnreadableInputError(
-                f"{path} is a database, but not one of nsys: give the .sqlite file that "
-                "`nsys export --type sqlite` writes."
-            )
+            raise UnreadableInputError(f"{path} {_foreign(database)}.")
         told = _Told(path, progress, sum(map(database.count, tables.LONG_TABLES)))
         database.fetched = told.rows
         timelines = _timelines(database)
         told.all()
         return timelines
+
+
+def _foreign(database: Database) -> str:
+    """Say what a database is that is not nsys's, and what to give instead."""
+    if any(table.startswith("rocpd_") for table in database.tables):
+        return (
+            "is a recording of rocprofv3 (rocpd), which is not read: give a trace that "
+            "torch.profiler exported (export_chrome_trace), which records AMD GPUs too"
+        )
+    return (
+        "is a database, but not one of nsys: give the .sqlite file that "
+        "`nsys export --type sqlite` writes"
+    )
 
 
 class _Told:

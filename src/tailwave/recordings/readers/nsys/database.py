@@ -95,6 +95,11 @@ class Database:
         """Close the file."""
         self._connection.close()
 
+    @property
+    def tables(self) -> frozenset[str]:
+        """Return the names of the tables and views."""
+        return frozenset(self._tables)
+
     def has(self, table: str) -> bool:
         """Tell whether the export holds a table."""
         return table in self._tables
