@@ -75,7 +75,7 @@ def cures_of_rules() -> set[str]:
     """The cures that the rules name: all words of their ``cures`` in the source."""
     found: set[str] = set()
     for rule in RULES:
-        for node in ast.walk(ast.parse(Path(str(rule.__file__)).read_text("utf-8"))):
+        for node in ast.walk(ast.parse(Path(str(vars(rule)["__file__"])).read_text("utf-8"))):
             given = isinstance(node, ast.keyword) and node.arg == "cures"
             made = isinstance(node, ast.FunctionDef) and node.name == "_cures"
             if given or made:

@@ -25,6 +25,7 @@ from tailwave.recordings.readers.trace_events import (
     Event,
     Metadata,
     PreciseComplete,
+    integer,
 )
 from tailwave.recordings.readers.trace_timeline import collect, timeline_of
 
@@ -98,18 +99,18 @@ def _on_gpu(event: _Timed, device: int, stream: int) -> Event:
     numbers = Args(
         device=device,
         stream=stream,
-        correlation=_integer(args.get("correlation_id")),
-        graph_node=_integer(args.get("cuda_graph_node_id")),
+        correlation=integer(args.get("correlation_id")),
+        graph_node=integer(args.get("cuda_graph_node_id")),
     )
     for kind in ("memcpy", "memset", "Memset"):
         if f"{kind}_details" in args:
             details = dict(_DETAIL.findall(str(args[f"{kind}_details"])))
-            numbers.bytes = _integer(details.get("size", details.get("num_bytes")))
+            numbers.bytes = integer(details.get("size", details.get("num_bytes")))
             name = _copy_name(event.name, details) if kind == "memcpy" else _memset_name(details)
             return replace(event, name=name, cat=f"gpu_{kind.lower()}", args=numbers)
     details = dict(_DETAIL.findall(str(args.get("kernel_details", ""))))
-    numbers.registers = _integer(details.get("regs"))
-    parts = [_integer(details.get(f"{part}_shared")) for part in ("static", "dynamic")]
+    numbers.registers = integer(details.get("regs"))
+    parts = [integer(details.get(f"{part}_shared")) for part in ("static", "dynamic")]
     numbers.shared = sum(parts) if min(parts) >= 0 else -1
     numbers.grid, numbers.block = _sides(details.get("grid")), _sides(details.get("block"))
     return replace(event, cat="kernel", args=numbers)
@@ -134,7 +135,7 @@ def _on_host(event: _Timed) -> Event:
     args = event.args or {}
     if "step_num" in args:
         return replace(event, cat="user_annotation", args=None)
-    wait, correlation = _WAIT_FRAME.match(event.name), _integer(args.get("correlation_id"))
+    wait, correlation = _WAIT_FRAME.match(event.name), integer(args.get("correlation_id"))
     call = event.name if event.name == _FETCH else wait[1] if wait else _call_name(event, args)
     if call:
         return replace(event, name=call, cat="cuda_driver", args=Args(correlation=correlation))
@@ -154,12 +155,7 @@ def _call_name(event: _Timed, args: dict[str, Any]) -> str:
     return "cuMemsetAsync" if event.name.startswith("Memset") else "cuLaunchKernel"
 
 
-def _integer(text: object) -> int:
-    """Read a number, which the trace has as text; -1 for none."""
-    return int(text) if isinstance(text, str | int) and str(text).isdecimal() else -1
-
-
 def _sides(text: str | None) -> tuple[int, ...] | None:
     """Read "128,1,1"."""
-    sides = tuple(map(_integer, (text or "").split(",")))
+    sides = tuple(map(integer, (text or "").split(",")))
     return sides if min(sides) > 0 else None

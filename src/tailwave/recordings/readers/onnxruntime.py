@@ -22,6 +22,7 @@ from tailwave.recordings.readers.trace_events import (
     Complete,
     Event,
     PreciseComplete,
+    integer,
 )
 from tailwave.recordings.readers.trace_timeline import collect, timeline_of
 
@@ -74,22 +75,15 @@ class _Translation:
         return translated
 
     def _on_gpu(self, event: Event, args: dict[str, Any]) -> Event:
-        sides = [
-            [_integer(args.get(f"{of}_{side}")) for side in _SIDES] for of in ("grid", "block")
-        ]
+        sides = [[integer(args.get(f"{of}_{side}")) for side in _SIDES] for of in ("grid", "block")]
         # A side that is absent is of length 1, as in the first releases that recorded kernels.
         grid, block = (tuple(abs(s) for s in of) if of[0] > 0 else None for of in sides)
         numbers = Args(
             device=0,  # a session runs on one GPU, whose number is not recorded
-            stream=_integer(args.get("stream")),
+            stream=integer(args.get("stream")),
             correlation=self._node or -1,
             grid=grid,
             block=block,
         )
         copied = str(getattr(event, "name", "")).startswith("Memcpy")
         return replace(event, cat="gpu_memcpy" if copied else "kernel", args=numbers)
-
-
-def _integer(text: object) -> int:
-    """Read a number, which the profile has as text; -1 for none."""
-    return int(text) if isinstance(text, str | int) and str(text).isdecimal() else -1

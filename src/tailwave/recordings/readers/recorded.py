@@ -44,7 +44,7 @@ _MOST_PACKED: Final = 1100
 _TYPES: Final = {"i8": np.int64, "i4": np.int32, "u1": np.uint8}
 
 Column: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.int32] | npt.NDArray[np.uint8]
-Table = TypeVar("Table", HostTable, GpuTable, WaitTable)
+Columns = TypeVar("Columns", HostTable, GpuTable, WaitTable)
 
 
 class _Packed(msgspec.Struct, frozen=True):
@@ -70,6 +70,10 @@ class _Process(msgspec.Struct, frozen=True):
     host: dict[str, _Packed]
     gpu: dict[str, _Packed]
     waits: dict[str, _Packed]
+
+
+_TABLES: Final = ("host", "gpu", "waits")
+_PLAIN: Final = tuple(name for name in _Process.__struct_fields__ if name not in _TABLES)
 
 
 class _Schema(msgspec.Struct, frozen=True):
@@ -134,20 +138,10 @@ def read_timelines(path: Path, progress: ByteProgress | None = None) -> list[Tim
 
 def _described(timeline: Timeline, columns: list[bytes]) -> _Process:
     """Describe a timeline, and add its packed columns."""
-    return _Process(
-        names=timeline.names,
-        threads=timeline.threads,
-        devices=timeline.devices,
-        rank=timeline.rank,
-        world_size=timeline.world_size,
-        events=timeline.events,
-        recorded_from=timeline.recorded_from,
-        recorded_to=timeline.recorded_to,
-        notes=timeline.notes,
-        host=_described_table(timeline.host, columns),
-        gpu=_described_table(timeline.gpu, columns),
-        waits=_described_table(timeline.waits, columns),
-    )
+    described: dict[str, Any] = {name: getattr(timeline, name) for name in _PLAIN}
+    for name in _TABLES:
+        described[name] = _described_table(getattr(timeline, name), columns)
+    return _Process(**described)
 
 
 def _described_table(
@@ -226,25 +220,11 @@ def _timeline(path: Path, process: _Process, columns: Iterator[Column]) -> Timel
     _within(host.kind, len(HostKind))
     _within(gpu.kind, len(GpuKind))
     _within(gpu.launch, len(host), least=-1)
-    return Timeline(
-        names=process.names,
-        threads=process.threads,
-        devices=process.devices,
-        host=host,
-        gpu=gpu,
-        waits=waits,
-        kind="record",
-        path=str(path),
-        rank=process.rank,
-        world_size=process.world_size,
-        events=process.events,
-        recorded_from=process.recorded_from,
-        recorded_to=process.recorded_to,
-        notes=process.notes,
-    )
+    plain = {name: getattr(process, name) for name in _PLAIN}
+    return Timeline(host=host, gpu=gpu, waits=waits, kind="record", path=str(path), **plain)
 
 
-def _table(kind: type[Table], told: dict[str, _Packed], columns: Iterator[Column]) -> Table:
+def _table(kind: type[Columns], told: dict[str, _Packed], columns: Iterator[Column]) -> Columns:
     fields = kind.__struct_fields__
     if tuple(told) != fields:
         raise ValueError(f"a {kind.__name__} with other columns")

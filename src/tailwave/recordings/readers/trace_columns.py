@@ -292,11 +292,10 @@ class Columns:
         if not events:
             return
         args = _arguments(events)
-        stream, source = _column(args, "stream"), _column(args, "wait_on_stream")
-        stream[stream >= _NO_STREAM] = -1
-        source[source >= _NO_STREAM] = -1
-        record = _column(args, "record_correlation")
-        record[record >= _NO_STREAM] = -1
+        stream, source, record = (
+            np.where((column := _column(args, field)) >= _NO_STREAM, -1, column)
+            for field in ("stream", "wait_on_stream", "record_correlation")
+        )
         self.waits.append(
             {
                 "start": start,

@@ -69,8 +69,8 @@ class Metadata(msgspec.Struct, gc=False, tag_field="ph", tag="M"):
     args: dict[str, Any] | None = None
 
 
-class FlowBegin(msgspec.Struct, gc=False, tag_field="ph", tag="s"):
-    """Where an arrow from a host call to GPU work begins."""
+class _Flow(msgspec.Struct, gc=False):
+    """One end of an arrow from a host call to GPU work."""
 
     ts: Decimal
     id: int | str = -1
@@ -79,14 +79,12 @@ class FlowBegin(msgspec.Struct, gc=False, tag_field="ph", tag="s"):
     tid: int | str = -1
 
 
-class FlowEnd(msgspec.Struct, gc=False, tag_field="ph", tag="f"):
+class FlowBegin(_Flow, gc=False, tag_field="ph", tag="s"):
+    """Where an arrow begins."""
+
+
+class FlowEnd(_Flow, gc=False, tag_field="ph", tag="f"):
     """Where an arrow ends."""
-
-    ts: Decimal
-    id: int | str = -1
-    cat: str = ""
-    pid: int | str = -1
-    tid: int | str = -1
 
 
 class Begin(msgspec.Struct, Generic[Arguments], gc=False, tag_field="ph", tag="B"):
@@ -258,6 +256,11 @@ def _is_number(value: object) -> TypeGuard[int | str | Decimal]:
         return math.isfinite(float(value)) and Decimal(value).is_finite()
     except (ValueError, OverflowError, ArithmeticError):
         return False
+
+
+def integer(value: object) -> int:
+    """Read a number that a profiler writes as text; -1 for none."""
+    return int(value) if isinstance(value, str | int) and str(value).isdecimal() else -1
 
 
 def _numbers(args: dict[str, Any]) -> Args:
