@@ -71,9 +71,10 @@ FAMILIES = (
         support=(
             "byte_source",
             "json_stream",
-            "kineto_columns",
-            "kineto_events",
-            "kineto_tables",
+            "reader",
+            "trace_columns",
+            "trace_events",
+            "trace_timeline",
         ),
     ),
     Family("recordings.timeline", imports=("model", "stats", "errors")),

@@ -93,11 +93,11 @@ def test_a_recording_is_immutable() -> None:
         recording.timelines = ()  # type: ignore[misc]
 
 
-def test_progress_is_told_by_file() -> None:
-    """Whoever shows progress gets the file's name, the bytes done and their total."""
-    told: list[tuple[str, int, int]] = []
-    tailwave.read(EAGER, progress=lambda *told_now: told.append(told_now))
-    assert told[-1] == (EAGER.name, EAGER.stat().st_size, EAGER.stat().st_size)
+def test_progress_is_of_all_files() -> None:
+    """Whoever shows progress gets the bytes done and their total."""
+    size, told = EAGER.stat().st_size, list[tuple[int, int]]()
+    tailwave.read([EAGER, EAGER], progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (size, size)  # one file, twice
 
 
 def test_kernels_and_a_trace_are_diagnosed_together(profile: Path) -> None:
@@ -206,7 +206,9 @@ def test_nouns_that_a_function_does_not_take() -> None:
 
 def test_a_folder(tmp_path: Path) -> None:
     """A folder is the ranks of one run; without a recording in it there is nothing to read."""
-    with pytest.raises(UnreadableInputError, match=f"^{tmp_path} holds no recording: put traces"):
+    with pytest.raises(
+        UnreadableInputError, match=f"^{tmp_path} holds no recording: put some into it"
+    ):
         tailwave.read(tmp_path)
     (tmp_path / EAGER.name).write_bytes(EAGER.read_bytes())
     assert tailwave.diagnose(str(tmp_path)).source.path == str(tmp_path)

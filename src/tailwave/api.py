@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tailwave import next_commands
 from tailwave.errors import UsageError
 from tailwave.gpu.compare import compare as compare_sessions
-from tailwave.model import Comparison, Diagnosis, Predictions, Recording, Session, Timeline
+from tailwave.model import Comparison, Diagnosis, Predictions, Recording, Session
 from tailwave.profiles import Join, diagnose_profiles, holds_profiles, once, read_profiles
 from tailwave.recordings.causes.diagnose import diagnose as diagnose_timelines
 from tailwave.recordings.readers import read as read_timelines
@@ -23,7 +23,7 @@ from tailwave.reports.chrome import save_chrome
 from tailwave.session import load
 
 AnyPath: TypeAlias = str | os.PathLike[str]
-Progress: TypeAlias = Callable[[str, int, int], None]
+Progress: TypeAlias = Callable[[int, int], None]
 
 # The least speed of a host; the arithmetic of the replay holds down to there.
 _SLOWEST_HOST: Final = 0.001
@@ -35,22 +35,18 @@ _SHORT_NAMES: Final = {"cuda-graph": ("graph",)}
 def read(paths: AnyPath | Iterable[AnyPath], *, progress: Progress | None = None) -> Recording:
     """Read what was recorded of one run: traces, folders of them, files of Nsight Compute.
 
-    Several traces are the ranks of the run. ``progress`` is called with the name of what is being
-    read, the bytes done, and their total. Raises UnreadableInputError for what cannot be read.
+    Several traces are the ranks of the run. ``progress`` is called with the bytes that were read of
+    them all, and their total. Raises UnreadableInputError for what cannot be read.
     """
     named = _paths(paths)
     profiled = [path for path in named if holds_profiles(path)]
-    timelines: list[Timeline] = []
-    for path in named:
-        if path not in profiled:
-            timelines += read_timelines(path, _of(path, progress))
+    traced = [path for path in named if path not in profiled]
     apart = {path.resolve(): path for path in profiled}  # a file may be given twice
-    profiles = once([read_profiles(path) for path in apart.values()])
-    return Recording(named, tuple(timelines), tuple(profiles))
-
-
-def _of(path: Path, progress: Progress | None) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, total: progress(path.name, done, total)
+    return Recording(
+        named,
+        tuple(read_timelines(traced, progress)),
+        tuple(once([read_profiles(path) for path in apart.values()])),
+    )
 
 
 def _paths(paths: object) -> tuple[Path, ...]:

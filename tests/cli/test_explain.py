@@ -8,11 +8,10 @@ import pytest
 
 from tailwave.cli import run
 from tailwave.errors import USAGE
+from tailwave.explanations.cures import EVERY_RULE
 from tailwave.explanations.lookup import meanings
-from tailwave.profiles.rules import KERNEL_RULES
-from tailwave.recordings.causes import RULES
 
-CODES = list(dict.fromkeys(rule.CODE for rule in (*RULES, *KERNEL_RULES)))
+CODES = list(dict.fromkeys(rule.CODE for rule in EVERY_RULE))
 
 
 @pytest.mark.parametrize("code", CODES)

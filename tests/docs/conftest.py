@@ -21,6 +21,7 @@ SESSIONS = ROOT / "benchmarks" / "results" / "check"
 # What stands in the folder under which name.
 COPIED = {
     "step.json.gz": EAGER,
+    "recording.json.gz": EAGER,
     "trace.json.gz": EAGER,
     "rank0.json.gz": EAGER,
     "rank1.json.gz": STARVED,

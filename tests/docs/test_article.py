@@ -9,7 +9,7 @@ from tests.explanations.commands import refusal
 from tests.places import ROOT
 
 TEXT = (ROOT / "docs" / "article.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(r"^```sh\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 INLINE = re.findall(
     r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", TEXT, flags=re.DOTALL | re.MULTILINE)
 )

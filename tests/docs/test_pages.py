@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tailwave.cli import COMMANDS
-from tailwave.profiles.rules import KERNEL_RULES
-from tailwave.recordings.causes import RULES
+from tailwave.explanations.cures import EVERY_RULE
 from tests.docs.pages import PAGES, blocks, name_of
 from tests.examples.scripts import BENCHMARKS, load
 from tests.places import ROOT
 
 # Text that is no output: drawings, lists, and output of a program that needs a GPU.
 DRAWN = {
+    "docs/article.md": "the life of a launch",
     "docs/design.md": "the parts and the folders",
     "integrations/comfyui/README.md": "the nodes, and what they said on an H200",
 }
@@ -77,7 +77,7 @@ def test_the_readme_lists_every_command_with_its_page() -> None:
 def test_the_page_of_diagnose_has_every_code() -> None:
     """A new rule gets a row, or a word beside the others of its kind."""
     text = (ROOT / "docs" / "diagnose.md").read_text("utf-8")
-    codes = {rule.CODE for rule in (*RULES, *KERNEL_RULES)}
+    codes = {rule.CODE for rule in EVERY_RULE}
     assert {code for code in codes if f"`{code}`" not in text} == set()
 
 

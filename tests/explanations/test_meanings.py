@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from tailwave.cures.catalogue import CURES
+from tailwave.explanations.cures import EVERY_RULE
 from tailwave.explanations.lookup import meanings
 from tailwave.gpu.headlines import HEADLINES
 from tailwave.gpu.probes import PROBES
@@ -14,8 +15,6 @@ from tailwave.gpu.verdicts import LINKS
 from tailwave.model import MeaningKind
 from tailwave.profiles.counters.catalogue import Catalogue, find_library
 from tailwave.profiles.counters.meanings import MADE_UP
-from tailwave.profiles.rules import KERNEL_RULES
-from tailwave.recordings.causes import RULES
 from tests.explanations.commands import refusal
 
 
@@ -26,7 +25,7 @@ def names(kind: MeaningKind) -> list[str]:
 
 def test_every_member_has_an_entry() -> None:
     """Findings, links, probes, headline figures and article's counters are all there, once each."""
-    codes = dict.fromkeys(rule.CODE for rule in (*RULES, *KERNEL_RULES))
+    codes = dict.fromkeys(rule.CODE for rule in EVERY_RULE)
     assert names(MeaningKind.FINDING) == list(codes)
     assert names(MeaningKind.LINK) == [link.LINK for link in LINKS]
     assert names(MeaningKind.PROBE) == [probe.name for probe in PROBES]

@@ -18,10 +18,9 @@ def read_files(files: tuple[Path, ...]) -> Recording:
         return read(files)
     from tailwave.cli.bar import Bar  # noqa: PLC0415 - only wanted for big files
 
+    name = files[0].name if len(files) == 1 else f"{len(files)} files"
     with Bar(total=1) as bar:
-        return read(
-            files, progress=lambda name, done, total: bar.update(f"reading {name}", done, total)
-        )
+        return read(files, progress=lambda done, total: bar.update(f"reading {name}", done, total))
 
 
 def _is_big(file: Path) -> bool:

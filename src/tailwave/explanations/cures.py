@@ -13,8 +13,12 @@ from tailwave.cures.catalogue.base import Entry
 from tailwave.explanations.docstrings import from_docstring
 from tailwave.model import Meaning, MeaningKind, Section
 from tailwave.profiles.rules import KERNEL_RULES
-from tailwave.recordings.causes import RULES
+from tailwave.profiles.rules.base import KernelRule
+from tailwave.recordings.causes import RULES, Rule
 from tailwave.recordings.replay.whatif import WHATIFS
+
+# Of recordings, then of kernels.
+EVERY_RULE: tuple[Rule | KernelRule, ...] = (*RULES, *KERNEL_RULES)
 
 _CURED_BY = "What cures it"
 _NAME = re.compile(r"(?:^|(?<=[.)] ))([a-z][a-z-]+): ")
@@ -57,7 +61,7 @@ def _told(entry: Entry) -> Iterator[Section]:
 def _findings_by_cure() -> dict[str, list[tuple[str, str]]]:
     """Return for each cure the codes of the findings that name it, and what they say of it."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for rule in (*RULES, *KERNEL_RULES):
+    for rule in EVERY_RULE:
         for name, said in named_cures(from_docstring(rule.__doc__)[1]).items():
             found.setdefault(name, []).append((rule.CODE, said))
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator
 
-from tailwave.explanations.cures import named_cures
+from tailwave.explanations.cures import EVERY_RULE, named_cures
 from tailwave.explanations.docstrings import from_docstring
 from tailwave.gpu.headlines import HEADLINES
 from tailwave.gpu.probes import PROBES
@@ -18,7 +18,6 @@ from tailwave.model import Meaning, MeaningKind, Section
 from tailwave.profiles.counters.meanings import MADE_UP
 from tailwave.profiles.counters.names import base
 from tailwave.profiles.rules import KERNEL_RULES
-from tailwave.recordings.causes import RULES
 
 _WAYS = {
     "less": "Less is better.",
@@ -33,8 +32,8 @@ def findings() -> Iterator[Meaning]:
     What both show is explained once, by the recording's rule.
     """
     questions = {rule.CODE: rule.QUESTION for rule in KERNEL_RULES}
-    docstrings = {rule.CODE: rule.__doc__ for rule in (*KERNEL_RULES, *RULES)}
-    for code in dict.fromkeys(rule.CODE for rule in (*RULES, *KERNEL_RULES)):
+    docstrings = {rule.CODE: rule.__doc__ for rule in reversed(EVERY_RULE)}
+    for code in dict.fromkeys(rule.CODE for rule in EVERY_RULE):
         claim, sections = from_docstring(docstrings[code])
         question = (questions[code],) if code in questions else ()
         metrics = (f"tailwave metrics {code}",) if question else ()

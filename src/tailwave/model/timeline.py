@@ -145,7 +145,7 @@ class Timeline(msgspec.Struct, frozen=True):
     host: HostTable
     gpu: GpuTable
     waits: WaitTable
-    kind: str  # the recorder: "kineto", "nsys", "record", "sim"
+    kind: str  # the recorder: "kineto", "nsys", "record", "jax", "onnxruntime", "sim"
     path: str
     rank: int = 0
     world_size: int = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tailwave.recordings.activity.names import MEMORY, Codes, operator_name
 from tailwave.recordings.activity.tables import (
-    Table,
+    Rows,
     gpu_in_order,
     gpu_table,
     host_table,
@@ -36,7 +36,7 @@ __all__ = [
     "Codes",
     "Forecast",
     "Program",
-    "Table",
+    "Rows",
     "counted",
     "diagnose",
     "finding",

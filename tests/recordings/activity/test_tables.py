@@ -7,7 +7,7 @@ import pytest
 
 from tailwave.model import GpuTable, HostKind, HostTable, WaitTable
 from tailwave.recordings.activity.tables import (
-    Table,
+    Rows,
     gpu_in_order,
     gpu_table,
     host_table,
@@ -18,7 +18,7 @@ from tailwave.recordings.activity.tables import (
 OPERATOR, CALL = int(HostKind.OPERATOR), int(HostKind.RUNTIME)
 
 
-def rows(fields: tuple[str, ...], **columns: list[int]) -> Table:
+def rows(fields: tuple[str, ...], **columns: list[int]) -> Rows:
     """Return rows with these columns, and 0 in the others."""
     length = len(next(iter(columns.values())))
     zeros = dict.fromkeys(fields, [0] * length)

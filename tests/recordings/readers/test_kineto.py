@@ -47,10 +47,15 @@ def assert_as_naive(path: Path, block: int = BLOCK_BYTES) -> None:
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
-@pytest.mark.parametrize("block", [BLOCK_BYTES, 4096])
-def test_a_recording_is_read_as_a_plain_reading_does(path: Path, block: int) -> None:
+def test_a_recording_is_read_as_a_plain_reading_does(path: Path) -> None:
+    """Every value of every column is what the file says."""
+    assert_as_naive(path)
+
+
+@pytest.mark.parametrize("name", ["decode_small.eager", "h2d.pinned_overlap", "resnet50_b1.graph"])
+def test_a_recording_is_read_in_many_blocks_as_in_one(name: str) -> None:
     """Every value of every column is what the file says, however the blocks fall."""
-    assert_as_naive(path, block)
+    assert_as_naive(SHIPPED[0].with_name(f"{name}.json.gz"), 4096)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
@@ -296,8 +301,8 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     filler = " " * 1000
     with path.open("w") as file:
-        file.write('{"skipped": [' + '{"a": "b"},' * 100_000 + '0], "traceEvents": [')
-        for _ in range(2000):
+        file.write('{"skipped": [' + '{"a": "b"},' * 30_000 + '0], "traceEvents": [')
+        for _ in range(600):
             file.write("".join(json.dumps(event) + filler + "," for event in step))
         file.write(json.dumps(EVENTS[-1]) + "]}")
     kineto.read_trace(write(tmp_path / "warm.json", trace(EVENTS)))
@@ -305,5 +310,5 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     timeline = kineto.read_trace(path, block_bytes=1 << 16)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(timeline.host) == 2000 * len(naive.rows(EVENTS)["host"])
+    assert len(timeline.host) == 600 * len(naive.rows(EVENTS)["host"])
     assert peak < path.stat().st_size / 4

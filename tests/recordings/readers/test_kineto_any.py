@@ -74,7 +74,7 @@ def drawn_text(draw: st.DrawFn) -> tuple[list[Event], bytes]:
 
 
 @given(drawn=drawn_text(), block=st.integers(1, 600))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_sound_trace_is_read_as_a_plain_reading_does(
     tmp_path_factory: pytest.TempPathFactory, drawn: tuple[list[Event], bytes], block: int
 ) -> None:
@@ -91,7 +91,7 @@ SOUND = json.dumps(trace(EVENTS, deviceProperties=[{"id": 0, "numSms": 1}])).enc
 
 
 @given(data=st.data(), block=st.integers(1, 600), packed=st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_damaged_trace_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, block: int, *, packed: bool
 ) -> None:

@@ -11,8 +11,13 @@ from pathlib import Path
 import pytest
 
 from tailwave.errors import UnreadableInputError
-from tailwave.recordings.readers import read
-from tests.recordings.readers.sample import EVENTS, trace, write
+from tailwave.recordings.readers import READERS, read
+from tailwave.recordings.readers.reader import Certainty
+from tests.architecture import BY_NAME, listed
+from tests.places import DATA, ROOT, TESTS
+from tests.recordings.readers.sample import EVENTS, complete, trace, write
+
+NAMES = sorted(listed(BY_NAME["recordings.readers"]))
 
 
 def rank(number: int | None) -> dict[str, object]:
@@ -156,3 +161,69 @@ def test_a_file_name_that_is_no_text_is_read(tmp_path: Path) -> None:
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.json"))
     [timeline] = read(write(path, rank(0)))
     assert len(timeline.gpu) == 2
+
+
+def test_several_paths_are_the_ranks_of_one_run(tmp_path: Path) -> None:
+    """Files and folders that are given together are sorted by rank, and progress counts on."""
+    folder = tmp_path / "others"
+    folder.mkdir()
+    paths = [write(tmp_path / "b.json", rank(2)), folder]
+    write(folder / "a.json", rank(1))
+    told: list[tuple[int, int]] = []
+    assert [t.rank for t in read(paths, lambda *done: told.append(done))] == [1, 2]
+    assert told[-1][0] == told[-1][1] == sum(f.stat().st_size for f in tmp_path.rglob("*.json"))
+
+
+def test_a_file_that_was_named_must_be_readable(tmp_path: Path) -> None:
+    """Of several paths none is left out in silence."""
+    paths = [write(tmp_path / "a.json", rank(0)), write(tmp_path / "b.json", b"hello")]
+    with pytest.raises(UnreadableInputError, match=r"b\.json is neither"):
+        read(paths)
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        ("traces/waves.grid_132.json.gz", "kineto"),
+        ("jax/starved.trace.json.gz", "jax"),
+        ("onnxruntime/ort.json", "onnxruntime"),
+    ],
+)
+def test_the_surest_reader_reads_whatever_the_name(tmp_path: Path, source: str, kind: str) -> None:
+    """What a file holds counts for more than what it is called."""
+    path = write(tmp_path / "x.sqlite", (DATA / source).read_bytes())
+    assert [timeline.kind for timeline in read(path)] == [kind]
+
+
+def test_no_reader_is_surer_of_nothing_than_by_name(tmp_path: Path) -> None:
+    """An empty file is nobody's by its content."""
+    for suffix in ("", *(suffix for reader in READERS for suffix in reader.SUFFIXES)):
+        path = tmp_path / f"x{suffix}"
+        assert max(reader.claims(path, b"") for reader in READERS) <= Certainty.BY_NAME
+
+
+def test_another_trace_of_chromes_format_is_named_by_its_categories(tmp_path: Path) -> None:
+    """The error says what the events are, and what to give instead."""
+    events = [complete("v8", "V8.GC", 1, 1), complete("blink", "paint", 2, 1)]
+    with pytest.raises(
+        UnreadableInputError, match=r"\(2 read, of the categories v8, blink\): give a trace that"
+    ):
+        read(write(tmp_path / "t.json", trace(events)))
+
+
+def test_a_trace_of_an_npu_is_named(tmp_path: Path) -> None:
+    """Its host side is as PyTorch's, but an Ascend NPU is no GPU."""
+    process = {"ph": "M", "name": "process_name", "pid": 5, "args": {"name": "Ascend Hardware"}}
+    events = [process, complete("cpu_op", "aten::mm", 1, 1), complete("", "MatMul", 2, 1)]
+    with pytest.raises(UnreadableInputError, match="trace of an Ascend NPU, which is no GPU"):
+        read(write(tmp_path / "trace_view.json", events))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reader_is_in_the_docs_and_tested(name: str) -> None:
+    """A reader has a row in the table of docs/recordings.md, and tests that bear its name."""
+    page = ROOT / "docs" / "recordings.md"
+    assert f"| `{name}` |" in page.read_text("utf-8"), f"add a row for {name} to {page}"
+    tests = TESTS / "recordings" / "readers"
+    homes = (tests / f"test_{name}.py", tests / name / f"test_{name}.py")
+    assert any(home.exists() for home in homes), f"add {homes[0]}"

@@ -38,6 +38,8 @@ from tailwave.recordings.timeline.calls import (
         ("hipMemcpyWithStream", Call.COPY),
         ("cudaDeviceSynchronize", Call.WAIT),
         ("cudaStreamSynchronize", Call.WAIT),
+        ("block_until_ready", Call.WAIT),
+        ("np.asarray(jax.Array)", Call.WAIT),
         ("cudaEventSynchronize", Call.WAIT),
         ("cuCtxSynchronize", Call.WAIT),
         ("hipDeviceSynchronize", Call.WAIT),

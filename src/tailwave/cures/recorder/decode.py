@@ -9,7 +9,7 @@ from tailwave.cures.recorder.raw import ProcessReport, read_records
 from tailwave.cures.recorder.tables import gpu_columns, host_columns, timed, wait_columns
 from tailwave.model import DeviceInfo, Ints, Thread, Timeline
 from tailwave.recordings import (
-    Table,
+    Rows,
     gpu_in_order,
     gpu_table,
     host_table,
@@ -67,7 +67,7 @@ def _number(text: str, otherwise: int) -> int:
     return int(text) if text.isdecimal() else otherwise
 
 
-def _notes(report: ProcessReport, unfinished: int, lost: int, gpu: Table) -> list[str]:
+def _notes(report: ProcessReport, unfinished: int, lost: int, gpu: Rows) -> list[str]:
     notes = []
     if not report.complete:
         notes.append("The program was killed: what it did last is not in the recording.")

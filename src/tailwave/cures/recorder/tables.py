@@ -10,7 +10,7 @@ from tailwave.cures.recorder import layouts
 from tailwave.cures.recorder.codes import Texts
 from tailwave.cures.recorder.raw import ProcessReport, Records
 from tailwave.model import Flags, GpuKind, HostKind, Ints
-from tailwave.recordings import Table
+from tailwave.recordings import Rows
 
 RecordsByKind: TypeAlias = dict[int, Records]
 
@@ -29,7 +29,7 @@ def column(records: Records, field: str) -> Ints:
     return np.ascontiguousarray(records[field]).astype(np.int64)
 
 
-def gpu_columns(found: RecordsByKind, codes: Texts) -> Table:
+def gpu_columns(found: RecordsByKind, codes: Texts) -> Rows:
     """Return what the GPUs did, in the order of the records."""
     copies = (found.get(layouts.MEMCPY), found.get(layouts.MEMCPY_PEER))
     parts = [_kernels(found.get(layouts.KERNEL), codes)]
@@ -37,7 +37,7 @@ def gpu_columns(found: RecordsByKind, codes: Texts) -> Table:
     return _joined([*parts, _memsets(found.get(layouts.MEMSET), codes)], _gpu(_none(), {}))
 
 
-def _kernels(records: Records | None, codes: Texts) -> Table | None:
+def _kernels(records: Records | None, codes: Texts) -> Rows | None:
     if records is None:
         return None
     return _gpu(
@@ -53,7 +53,7 @@ def _kernels(records: Records | None, codes: Texts) -> Table | None:
     )
 
 
-def _copies(records: Records | None, codes: Texts) -> Table | None:
+def _copies(records: Records | None, codes: Texts) -> Rows | None:
     if records is None:
         return None
     ends = (column(records, field) for field in ("copy", "source", "target"))
@@ -62,7 +62,7 @@ def _copies(records: Records | None, codes: Texts) -> Table | None:
     return _gpu(records, own)
 
 
-def _memsets(records: Records | None, codes: Texts) -> Table | None:
+def _memsets(records: Records | None, codes: Texts) -> Rows | None:
     if records is None:
         return None
     name = codes.of_memsets(column(records, "memory")).astype(np.int64)
@@ -70,7 +70,7 @@ def _memsets(records: Records | None, codes: Texts) -> Table | None:
     return _gpu(records, own)
 
 
-def _gpu(records: Records, own: Table) -> Table:
+def _gpu(records: Records, own: Rows) -> Rows:
     """Return all columns of GPU work, in which what a kind does not have is -1."""
     fields = ("start", "end", "device", "context", "stream", "correlation")
     shared = {field: column(records, field) for field in fields}
@@ -80,9 +80,9 @@ def _gpu(records: Records, own: Table) -> Table:
     return {**shared, "graph_node": np.where(node == 0, -1, node), **unknown, **own}
 
 
-def host_columns(found: RecordsByKind, report: ProcessReport, codes: Texts) -> Table:
+def host_columns(found: RecordsByKind, report: ProcessReport, codes: Texts) -> Rows:
     """Return what the host's threads did: calls, NVTX ranges, the program's marks of its steps."""
-    parts: list[Table | None] = [
+    parts: list[Rows | None] = [
         _calls(records, kind, report, codes) for kind, records in _outer_calls(found).items()
     ]
     parts += [_ranges(found.get(layouts.MARKER), codes), _steps(report, codes)]
@@ -103,7 +103,7 @@ def _outer_calls(found: RecordsByKind) -> RecordsByKind:
     return calls
 
 
-def _calls(records: Records, kind: int, report: ProcessReport, codes: Texts) -> Table:
+def _calls(records: Records, kind: int, report: ProcessReport, codes: Texts) -> Rows:
     name = codes.of_calls(column(records, "number"), _DOMAINS[kind], report.calls)
     fields = ("start", "end", "thread", "correlation")
     shared = {field: column(records, field) for field in fields}
@@ -111,7 +111,7 @@ def _calls(records: Records, kind: int, report: ProcessReport, codes: Texts) -> 
     return {**shared, "name": name.astype(np.int64), "kind": runtime}
 
 
-def _ranges(records: Records | None, codes: Texts) -> Table | None:
+def _ranges(records: Records | None, codes: Texts) -> Rows | None:
     """Pair the begin of each range with its end: a library's own are operators."""
     if records is None:
         return None
@@ -131,7 +131,7 @@ def _ranges(records: Records | None, codes: Texts) -> Table | None:
     }
 
 
-def _steps(report: ProcessReport, codes: Texts) -> Table:
+def _steps(report: ProcessReport, codes: Texts) -> Rows:
     """Make an annotation of the time from each mark to the next: the first ends no known step."""
     marks = np.array(report.steps, dtype=np.int64).reshape(-1, 2)
     name = [codes.code(f"step {number}") for number in range(1, len(marks))]
@@ -145,7 +145,7 @@ def _steps(report: ProcessReport, codes: Texts) -> Table:
     }
 
 
-def wait_columns(found: RecordsByKind, gpu: Table, codes: Texts) -> Table:
+def wait_columns(found: RecordsByKind, gpu: Rows, codes: Texts) -> Rows:
     """Return who waited for what."""
     records = found.get(layouts.SYNC, _none())
     kind, stream = column(records, "type"), column(records, "stream")
@@ -179,7 +179,7 @@ def _recorded(events: Records, wanted: Ints) -> tuple[Ints, Ints]:
     )
 
 
-def _device_of(context: Ints, gpu: Table) -> Ints:
+def _device_of(context: Ints, gpu: Rows) -> Ints:
     """Return the device of each context, by the work that ran in it; the first where none did."""
     known, first = np.unique(gpu["context"], return_index=True)
     devices = gpu["device"][first]
@@ -189,7 +189,7 @@ def _device_of(context: Ints, gpu: Table) -> Ints:
     return np.where(known[at] == context, devices[at], devices[0])
 
 
-def timed(columns: Table) -> Flags:
+def timed(columns: Rows) -> Flags:
     """Tell which rows have a begin and an end: what was going on at the end has none."""
     return np.asarray((columns["start"] > 0) & (columns["end"] >= columns["start"]))
 
@@ -202,6 +202,6 @@ def _none() -> Records:
     return np.zeros(0, dtype=np.dtype([("kind", "u4")]))
 
 
-def _joined(parts: list[Table | None], empty: Table) -> Table:
+def _joined(parts: list[Rows | None], empty: Rows) -> Rows:
     there = [part for part in parts if part is not None] or [empty]
     return {field: np.concatenate([part[field] for part in there]) for field in empty}

@@ -8,20 +8,20 @@ import numpy as np
 
 from tailwave.model import Flags, GpuTable, HostKind, HostTable, Ints, SmallInts, WaitTable
 
-Table: TypeAlias = dict[str, Ints]
+Rows: TypeAlias = dict[str, Ints]  # a column of equal length by each field
 
 
-def taken(rows: Table, which: Flags | Ints) -> Table:
+def taken(rows: Rows, which: Flags | Ints) -> Rows:
     """Return some rows, or all in another order."""
     return {field: column[which] for field, column in rows.items()}
 
 
-def gpu_in_order(rows: Table) -> Table:
+def gpu_in_order(rows: Rows) -> Rows:
     """Sort GPU rows by start, then by end."""
     return _sorted(rows, np.lexsort((rows["end"], rows["start"])))
 
 
-def host_table(rows: Table) -> HostTable:
+def host_table(rows: Rows) -> HostTable:
     """Make the host table: sorted by start, the enclosing row before the enclosed one."""
     rows = _sorted(rows, np.lexsort((-rows["end"], rows["start"])))
     return HostTable(
@@ -34,7 +34,7 @@ def host_table(rows: Table) -> HostTable:
     )
 
 
-def gpu_table(rows: Table, launch: Ints) -> GpuTable:
+def gpu_table(rows: Rows, launch: Ints) -> GpuTable:
     """Make the GPU table of rows in order, given the host row that launched each (-1: none)."""
     return GpuTable(
         start=rows["start"],
@@ -54,7 +54,7 @@ def gpu_table(rows: Table, launch: Ints) -> GpuTable:
     )
 
 
-def wait_table(rows: Table) -> WaitTable:
+def wait_table(rows: Rows) -> WaitTable:
     """Make the table of waits, sorted by start."""
     rows = _sorted(rows, np.argsort(rows["start"], kind="stable"))
     return WaitTable(
@@ -85,7 +85,7 @@ def launches(correlation: Ints, host: HostTable) -> Ints:
     return np.where(same, found, -1)
 
 
-def _sorted(rows: Table, order: Ints) -> Table:
+def _sorted(rows: Rows, order: Ints) -> Rows:
     """Order rows, without a copy where they are in order."""
     return rows if (order[1:] > order[:-1]).all() else taken(rows, order)
 

@@ -1,13 +1,13 @@
 """The causes: one file each, all of them in ``RULES``.
 
-A rule looks at a Case and returns a Finding or None. To add one: a file with ``CODE``, ``find``
-and a docstring under the four headings, a line here, a test file.
+To add one: a file that is a ``Rule``, a line here, a test file.
 """
 
 from __future__ import annotations
 
-from types import ModuleType
+from typing import Protocol
 
+from tailwave.model import Finding
 from tailwave.recordings.causes import (
     blocking_copy,
     host_contention,
@@ -18,8 +18,23 @@ from tailwave.recordings.causes import (
     stream_interference,
     wave_tail,
 )
+from tailwave.recordings.replay.forecast import Forecast
+from tailwave.recordings.timeline.case import Case
 
-RULES: tuple[ModuleType, ...] = (
+
+class Rule(Protocol):
+    """Looks for one cause of lost time in a recording; a module with these names is one.
+
+    Its docstring, under the four headings that ``tailwave explain`` prints, explains ``CODE``.
+    """
+
+    CODE: str
+
+    def find(self, case: Case, forecast: Forecast) -> Finding | None:
+        """Weigh the cause; None where there is none, or it is not worth a sentence."""
+
+
+RULES: tuple[Rule, ...] = (
     launch_bound,
     host_sync,
     host_starved,

@@ -22,9 +22,6 @@ _FOREIGN = (
     (b"PK\x03\x04", "a ZIP archive (unpack it first)"),
     (b"\xff\xfe", "UTF-16 text (save it as UTF-8)"),
 )
-_FOREIGN_SUFFIXES = {
-    ".ncu-rep": "a report of ncu",
-}
 _LONGEST_MAGIC = 32
 
 
@@ -45,9 +42,12 @@ class ByteSource:
             self.size = path.stat().st_size
         except OSError as error:
             raise refused(path, error) from error
-        if what := _foreign(path, magic):
+        foreign = [what for start, what in _FOREIGN if magic.startswith(start)]
+        if path.suffix.lower() == ".ncu-rep":
+            foreign.append("a report of ncu")
+        if foreign:
             self.close()
-            raise UnreadableInputError(f"{path} is {what}: {TRACE_WANTED}.")
+            raise UnreadableInputError(f"{path} is {foreign[0]}: {TRACE_WANTED}.")
         self._file: io.BufferedReader | gzip.GzipFile = self._raw
         if magic.startswith(_GZIP_MAGIC):
             self._file = gzip.GzipFile(fileobj=self._raw)
@@ -75,9 +75,3 @@ class ByteSource:
     def close(self) -> None:
         """Close the file."""
         self._raw.close()
-
-
-def _foreign(path: Path, magic: bytes) -> str:
-    """Say what another tool's file is; nothing for what may be a trace."""
-    by_content = (what for foreign, what in _FOREIGN if magic.startswith(foreign))
-    return next(by_content, _FOREIGN_SUFFIXES.get(path.suffix.lower(), ""))

@@ -10,7 +10,7 @@ through zlib.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -31,18 +31,20 @@ from tailwave.model import (
     Timeline,
     WaitTable,
 )
+from tailwave.recordings.readers.reader import ByteProgress, Certainty
 
-SUFFIXES = (".tailwave",)
-MAGIC = b"tailwave recording\n"
+WHAT: str = "recordings of tailwave (.tailwave)"
+SUFFIXES: tuple[str, ...] = (".tailwave",)
+RUNS: str = ""
+MAGIC: Final = b"tailwave recording\n"
 SCHEMA: Final = 1
 _LENGTH_BYTES: Final = 8
 # zlib packs a byte into no less than a thousandth: a column that claims more is damaged.
 _MOST_PACKED: Final = 1100
 _TYPES: Final = {"i8": np.int64, "i4": np.int32, "u1": np.uint8}
 
-Progress = Callable[[int, int], None]
 Column: TypeAlias = npt.NDArray[np.int64] | npt.NDArray[np.int32] | npt.NDArray[np.uint8]
-Table = TypeVar("Table", HostTable, GpuTable, WaitTable)
+Columns = TypeVar("Columns", HostTable, GpuTable, WaitTable)
 
 
 class _Packed(msgspec.Struct, frozen=True):
@@ -68,6 +70,10 @@ class _Process(msgspec.Struct, frozen=True):
     host: dict[str, _Packed]
     gpu: dict[str, _Packed]
     waits: dict[str, _Packed]
+
+
+_TABLES: Final = ("host", "gpu", "waits")
+_PLAIN: Final = tuple(name for name in _Process.__struct_fields__ if name not in _TABLES)
 
 
 class _Schema(msgspec.Struct, frozen=True):
@@ -100,7 +106,14 @@ def write_timelines(path: Path, timelines: Sequence[Timeline], tool_version: str
     unfinished.replace(path)
 
 
-def read_timelines(path: Path, progress: Progress | None = None) -> list[Timeline]:
+def claims(path: Path, head: bytes) -> Certainty:
+    """Know a recording by its first line, or by its name."""
+    if head.startswith(MAGIC):
+        return Certainty.BY_MAGIC
+    return Certainty.BY_NAME if path.name.lower().endswith(SUFFIXES) else Certainty.NOT_MINE
+
+
+def read_timelines(path: Path, progress: ByteProgress | None = None) -> list[Timeline]:
     """Read a recording: one timeline a process.
 
     ``progress`` is called with the bytes read and their total. Raises UnreadableInputError when
@@ -125,20 +138,10 @@ def read_timelines(path: Path, progress: Progress | None = None) -> list[Timelin
 
 def _described(timeline: Timeline, columns: list[bytes]) -> _Process:
     """Describe a timeline, and add its packed columns."""
-    return _Process(
-        names=timeline.names,
-        threads=timeline.threads,
-        devices=timeline.devices,
-        rank=timeline.rank,
-        world_size=timeline.world_size,
-        events=timeline.events,
-        recorded_from=timeline.recorded_from,
-        recorded_to=timeline.recorded_to,
-        notes=timeline.notes,
-        host=_described_table(timeline.host, columns),
-        gpu=_described_table(timeline.gpu, columns),
-        waits=_described_table(timeline.waits, columns),
-    )
+    described: dict[str, Any] = {name: getattr(timeline, name) for name in _PLAIN}
+    for name in _TABLES:
+        described[name] = _described_table(getattr(timeline, name), columns)
+    return _Process(**described)
 
 
 def _described_table(
@@ -217,25 +220,11 @@ def _timeline(path: Path, process: _Process, columns: Iterator[Column]) -> Timel
     _within(host.kind, len(HostKind))
     _within(gpu.kind, len(GpuKind))
     _within(gpu.launch, len(host), least=-1)
-    return Timeline(
-        names=process.names,
-        threads=process.threads,
-        devices=process.devices,
-        host=host,
-        gpu=gpu,
-        waits=waits,
-        kind="record",
-        path=str(path),
-        rank=process.rank,
-        world_size=process.world_size,
-        events=process.events,
-        recorded_from=process.recorded_from,
-        recorded_to=process.recorded_to,
-        notes=process.notes,
-    )
+    plain = {name: getattr(process, name) for name in _PLAIN}
+    return Timeline(host=host, gpu=gpu, waits=waits, kind="record", path=str(path), **plain)
 
 
-def _table(kind: type[Table], told: dict[str, _Packed], columns: Iterator[Column]) -> Table:
+def _table(kind: type[Columns], told: dict[str, _Packed], columns: Iterator[Column]) -> Columns:
     fields = kind.__struct_fields__
     if tuple(told) != fields:
         raise ValueError(f"a {kind.__name__} with other columns")

@@ -37,8 +37,10 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
     ),
 )
 _SYNCHRONOUS_COPY = re.compile(r"^(cuda|cu|hip)Memcpy(?!.*(Async|Peer))")
-_COMPILED = tuple(
-    (call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS
+_COMPILED = (
+    *((call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS),
+    # JAX waits without a call of the driver; its reader names what it waits in.
+    (Call.WAIT, re.compile(r"^(block_until_ready|np\.asarray\(jax\.Array\))$")),
 )
 
 

@@ -416,9 +416,10 @@ def test_metrics_of_other_units_and_names(tmp_path: Path) -> None:
     )
 
 
-def test_many_rows_are_read_in_pieces(tmp_path: Path) -> None:
+def test_many_rows_are_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows beyond one piece follow in order, also where a late cell is no integer."""
-    count = 120_000
+    monkeypatch.setattr("tailwave.recordings.readers.nsys.database._ROWS_AT_ONCE", 500)
+    count = 1_200
     tables = small()
     tables[KERNEL] = [kernel(10 * i + 1, 10 * i + 9, 1) for i in range(count)]
     tables[KERNEL][-1]["registersPerThread"] = "none"

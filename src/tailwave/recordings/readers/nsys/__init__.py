@@ -5,10 +5,9 @@ Each process that used a GPU becomes a timeline of its own, as a rank of one run
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
@@ -24,19 +23,24 @@ from tailwave.recordings.activity.tables import (
 )
 from tailwave.recordings.readers.nsys import tables
 from tailwave.recordings.readers.nsys.database import MAGIC, Database
-from tailwave.recordings.readers.nsys.devices import devices_of
-from tailwave.recordings.readers.nsys.metrics import metric_notes
+from tailwave.recordings.readers.nsys.devices import devices_of, metric_notes
 from tailwave.recordings.readers.nsys.names import Names
+from tailwave.recordings.readers.reader import ByteProgress, Certainty
 
-__all__ = ["MAGIC", "SUFFIXES", "read_timelines"]
-
-SUFFIXES: Final = (".sqlite", ".sqlite3", ".nsys-rep", ".qdrep", ".sqlite.gz")
+WHAT: str = "exports of nsys (.sqlite)"
+SUFFIXES: tuple[str, ...] = (".sqlite", ".sqlite3", ".nsys-rep", ".qdrep", ".sqlite.gz")
+RUNS: str = ""
 _RECORD_CUDA: Final = "record with `nsys profile --trace=cuda,nvtx`"
 
-Progress = Callable[[int, int], None]
+
+def claims(path: Path, head: bytes) -> Certainty:
+    """Know an export by being a database, a report by its name."""
+    if head.startswith(MAGIC):
+        return Certainty.BY_MAGIC
+    return Certainty.BY_NAME if path.name.lower().endswith(SUFFIXES) else Certainty.NOT_MINE
 
 
-def read_timelines(path: Path, progress: Progress | None = None) -> list[Timeline]:
+def read_timelines(path: Path, progress: ByteProgress | None = None) -> list[Timeline]:
     """Read an export: a timeline for each process that used a GPU, by process id.
 
     ``progress`` is called with the bytes of the file that were dealt with, and its size. Raises
@@ -44,46 +48,33 @@ def read_timelines(path: Path, progress: Progress | None = None) -> list[Timelin
     """
     with closing(Database(path)) as database:
         if not database.has("StringIds"):
-            raise UnreadableInputError(
-                f"{path} is a database, but not one of nsys: give the .sqlite file that "
-                "`nsys export --type sqlite` writes."
-            )
-        told = _Told(path, progress, sum(map(database.count, tables.LONG_TABLES)))
-        database.fetched = told.rows
+            raise UnreadableInputError(f"{path} {_foreign(database)}.")
+        size, rows, done = path.stat().st_size, sum(map(database.count, tables.LONG_TABLES)), 0
+
+        def fetched(more: int) -> None:
+            nonlocal done
+            done += more
+            if progress is not None:
+                progress(int(size * min(done / rows, 1.0)), size)
+
+        database.fetched = fetched
         timelines = _timelines(database)
-        told.all()
+        if progress is not None:
+            progress(size, size)
         return timelines
 
 
-class _Told:
-    """Tells progress in bytes of the file, from the rows of its long tables."""
-
-    def __init__(self, path: Path, progress: Progress | None, rows: int) -> None:
-        self._size = path.stat().st_size
-        self._progress = progress
-        self._rows = max(rows, 1)
-        self._done = 0
-
-    def rows(self, number: int) -> None:
-        """Count rows that were read."""
-        self._done += number
-        self._tell(min(self._done / self._rows, 1.0))
-
-    def all(self) -> None:
-        """Tell the end."""
-        self._tell(1.0)
-
-    def _tell(self, share: float) -> None:
-        if self._progress is not None:
-            self._progress(int(self._size * share), self._size)
-
-
-class _Process(NamedTuple):
-    """One process of the recording, and its place among those that used a GPU."""
-
-    key: int
-    rank: int
-    of: int
+def _foreign(database: Database) -> str:
+    """Say what a database is that is not nsys's, and what to give instead."""
+    if any(table.startswith("rocpd_") for table in database.tables):
+        return (
+            "is a recording of rocprofv3 (rocpd), which is not read: give a trace that "
+            "torch.profiler exported (export_chrome_trace), which records AMD GPUs too"
+        )
+    return (
+        "is a database, but not one of nsys: give the .sqlite file that "
+        "`nsys export --type sqlite` writes"
+    )
 
 
 def _timelines(database: Database) -> list[Timeline]:
@@ -97,28 +88,21 @@ def _timelines(database: Database) -> list[Timeline]:
     processes = np.unique(using["process"]).tolist()
     metrics = metric_notes(database)
     timelines = [
-        _timeline(
-            database, names, parts.of(process), _Process(process, rank, len(processes)), metrics
+        replace(
+            _timeline(database, names, parts.of(process), process, metrics),
+            rank=rank,
+            world_size=len(processes),
         )
         for rank, process in enumerate(processes)
     ]
-    return [_noted(timelines[0], len(every) - len(parts)), *timelines[1:]]
-
-
-def _noted(timeline: Timeline, lost: int) -> Timeline:
-    """Say how many rows of the export were of no use."""
-    if not lost:
-        return timeline
-    note = f"{lost} row{'s' if lost > 1 else ''} left out: without a begin and an end after it."
-    return replace(timeline, notes=(*timeline.notes, note))
+    if lost := len(every) - len(parts):
+        note = f"{lost} row{'s' if lost > 1 else ''} left out: without a begin and an end after it."
+        timelines[0] = replace(timelines[0], notes=(*timelines[0].notes, note))
+    return timelines
 
 
 def _timeline(
-    database: Database,
-    names: Names,
-    parts: tables.Parts,
-    process: _Process,
-    metrics: tuple[str, ...],
+    database: Database, names: Names, parts: tables.Parts, process: int, metrics: tuple[str, ...]
 ) -> Timeline:
     threads, thread = np.unique(parts.host["thread"], return_inverse=True)
     host = host_table({**parts.host, "thread": thread})
@@ -126,14 +110,12 @@ def _timeline(
     return Timeline(
         names=names.names,
         threads=_threads(database, names, threads),
-        devices=devices_of(database, tables.pid_of(process.key)),
+        devices=devices_of(database, tables.pid_of(process)),
         host=host,
         gpu=gpu_table(work, launches(work["correlation"], host)),
         waits=wait_table(parts.waits),
         kind="nsys",
         path=str(database.path),
-        rank=process.rank,
-        world_size=process.of,
         events=len(parts),
         notes=(*_graph_notes(parts), *metrics),
     )

@@ -95,6 +95,11 @@ class Database:
         """Close the file."""
         self._connection.close()
 
+    @property
+    def tables(self) -> frozenset[str]:
+        """Return the names of the tables and views."""
+        return frozenset(self._tables)
+
     def has(self, table: str) -> bool:
         """Tell whether the export holds a table."""
         return table in self._tables
@@ -125,10 +130,8 @@ class Database:
 
     def texts(self, table: str, key: str, text: str) -> dict[int, str]:
         """Return a table's texts by its key; empty where it lacks the table or a column."""
-        if not {key, text} <= self._tables.get(table, frozenset()):
-            return {}
-        question = f'SELECT "{key}", "{text}" FROM "{table}"'  # noqa: S608 - names of this file
-        return {k: str(t) for k, t in self._fetched(question) if isinstance(k, int)}
+        rows = self.rows(table, (key, text))
+        return {k: str(t) for k, t in rows if isinstance(k, int) and t is not None}
 
     def rows(self, table: str, wanted: Sequence[str]) -> list[tuple[object, ...]]:
         """Return a small table's rows as they are; None for columns that it lacks."""
@@ -168,7 +171,9 @@ class Database:
         """Yield a table in blocks of rows, quickly where all cells are integers or empty."""
         yielded = 0
         try:
-            for block in self._asked(table, [_or_missing(cell) for cell in cells], last, code):
+            for block in self._asked(
+                table, [f"IFNULL({cell}, -1)" if cell else "-1" for cell in cells], last, code
+            ):
                 yielded += len(block)
                 yield block
                 self.fetched(len(block))
@@ -266,11 +271,6 @@ def _joined(pieces: list[Ints]) -> Ints:
     whole = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.int64)
     pieces.clear()
     return whole
-
-
-def _or_missing(cell: str) -> str:
-    """Return the SQL for a cell, or -1 for none."""
-    return f"IFNULL({cell}, -1)" if cell else "-1"
 
 
 def _if_integer(cell: str) -> str:

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Flags, GpuKind, HostKind, Ints, SmallInts
-from tailwave.recordings.activity.tables import Table, taken
+from tailwave.recordings.activity.tables import Rows, taken
 from tailwave.recordings.readers.nsys.database import Cell, Database, first, product, total
 from tailwave.recordings.readers.nsys.names import Names
 
@@ -16,12 +16,12 @@ from tailwave.recordings.readers.nsys.names import Names
 class Parts(msgspec.Struct, frozen=True):
     """GPU, host and wait rows, of all processes or of one."""
 
-    gpu: Table
-    host: Table
-    waits: Table
+    gpu: Rows
+    host: Rows
+    waits: Rows
 
     @property
-    def tables(self) -> tuple[Table, Table, Table]:
+    def tables(self) -> tuple[Rows, Rows, Rows]:
         """Return the three tables."""
         return self.gpu, self.host, self.waits
 
@@ -90,14 +90,14 @@ def thread_of(global_id: Ints) -> Ints:
     return np.where(global_id == -1, -1, global_id & _ID_MASK)
 
 
-def gpu_rows(database: Database, names: Names) -> Table:
+def gpu_rows(database: Database, names: Names) -> Rows:
     """Read the work of all GPUs and processes: kernels, copies, memsets, graphs as a whole."""
     parts = [_kernels(database, names), _copies(database, names), _memsets(database, names)]
     rows = _joined([*parts, _graphs(database, names)])
     return _kept(rows, ~_also_by_node(rows))
 
 
-def _also_by_node(rows: Table) -> Flags:
+def _also_by_node(rows: Rows) -> Flags:
     """Tell which rows stand for a whole graph whose nodes are there too."""
     whole = rows["whole_graph"] > 0
     if not whole.any():
@@ -108,7 +108,7 @@ def _also_by_node(rows: Table) -> Flags:
     return np.asarray(whole & known & np.isin(launch, launch[~whole & known]))
 
 
-def _kernels(database: Database, names: Names) -> Table:
+def _kernels(database: Database, names: Names) -> Rows:
     got = database.columns(
         _GPU_TABLES[0],
         {
@@ -127,20 +127,20 @@ def _kernels(database: Database, names: Names) -> Table:
     return _gpu_part(got, GpuKind.KERNEL, names.of_strings(got["name"]))
 
 
-def _copies(database: Database, names: Names) -> Table:
+def _copies(database: Database, names: Names) -> Rows:
     own = ("bytes", "copyKind", "srcKind", "dstKind")
     got = database.columns(_GPU_TABLES[1], _cells((*_WHEN, *own), graph_node="graphNodeId"))
     name = names.of_copies(got["copyKind"], got["srcKind"], got["dstKind"])
     return _gpu_part(got, GpuKind.MEMCPY, name)
 
 
-def _memsets(database: Database, names: Names) -> Table:
+def _memsets(database: Database, names: Names) -> Rows:
     cells = _cells((*_WHEN, "bytes", "memKind"), graph_node="graphNodeId")
     got = database.columns(_GPU_TABLES[2], cells)
     return _gpu_part(got, GpuKind.MEMSET, names.of_memsets(got["memKind"]))
 
 
-def _graphs(database: Database, names: Names) -> Table:
+def _graphs(database: Database, names: Names) -> Rows:
     """Read graphs that were recorded as a whole (``--cuda-graph-trace=graph``, the default).
 
     Such a row is the time in which the GPU ran the graph's nodes: work, not idle time.
@@ -153,7 +153,7 @@ def _cells(columns: tuple[str, ...], **renamed: str) -> dict[str, Cell]:
     return {field: Cell((c,)) for field, c in ({c: c for c in columns} | renamed).items()}
 
 
-def _gpu_part(got: Table, kind: GpuKind, name: SmallInts, *, whole_graph: bool = False) -> Table:
+def _gpu_part(got: Rows, kind: GpuKind, name: SmallInts, *, whole_graph: bool = False) -> Rows:
     rows = len(got["start"])
     unknown = np.full(rows, -1, dtype=np.int64)
     fields = ("grid", "block", "registers", "shared", "bytes")
@@ -178,12 +178,12 @@ def _stream(stream: Ints) -> Ints:
     return np.where(stream == _NO_STREAM, -1, stream)
 
 
-def host_rows(database: Database, names: Names) -> Table:
+def host_rows(database: Database, names: Names) -> Rows:
     """Read what the host threads did: calls of the runtime and driver, NVTX ranges."""
     return _joined([_calls(database, names), _ranges(database, names)])
 
 
-def _calls(database: Database, names: Names) -> Table:
+def _calls(database: Database, names: Names) -> Rows:
     wanted = ("start", "end", "globalTid", "correlationId", "nameId")
     got = database.columns(RUNTIME, wanted)
     return {
@@ -197,7 +197,7 @@ def _calls(database: Database, names: Names) -> Table:
     }
 
 
-def _ranges(database: Database, names: Names) -> Table:
+def _ranges(database: Database, names: Names) -> Rows:
     """Read the NVTX ranges: a library's own, and operators', are operators; others annotations."""
     wanted = ("start", "end", "globalTid", "textId", "domainId", "eventType")
     got = database.columns(NVTX, wanted, ("text", names.of_text))
@@ -219,7 +219,7 @@ def _ranges(database: Database, names: Names) -> Table:
     }
 
 
-def _of_libraries(got: Table, names: Names) -> Flags:
+def _of_libraries(got: Rows, names: Names) -> Flags:
     """Tell which NVTX events are in a library's domain; one without a name is taken for such."""
     process = process_of(got["globalTid"])
     library = got["domainId"] > 0
@@ -232,7 +232,7 @@ def _of_libraries(got: Table, names: Names) -> Flags:
     return library
 
 
-def wait_rows(database: Database, names: Names) -> Table:
+def wait_rows(database: Database, names: Names) -> Rows:
     """Read who waited for what."""
     wanted = (*_WHEN, "contextId", "syncType", "deprecatedSyncType", "eventId", "eventSyncId")
     got = database.columns(_WAITS, wanted)
@@ -253,7 +253,7 @@ def wait_rows(database: Database, names: Names) -> Table:
     }
 
 
-def _recorded(database: Database, waits: Table) -> tuple[Ints, Ints]:
+def _recorded(database: Database, waits: Rows) -> tuple[Ints, Ints]:
     """Return stream and call of the record that each wait waits for; -1 if there is none.
 
     ``eventSyncId`` names it. Exports from before 2025 lack it; there it is the latest record of
@@ -283,13 +283,13 @@ def _recorded(database: Database, waits: Table) -> tuple[Ints, Ints]:
     )
 
 
-def _is_timed(rows: Table) -> Flags:
+def _is_timed(rows: Rows) -> Flags:
     start, end = rows["start"], rows["end"]
     within = (start >= 0) & (end < _LAST_NS)
     return np.asarray(within & (end >= start) & (end - np.where(within, start, end) < _LONGEST_NS))
 
 
-def _placed(rows: Table, host: Table) -> Table:
+def _placed(rows: Rows, host: Rows) -> Rows:
     """Give rows without a process that of the one call with their correlation, if there is one."""
     lost = rows["process"] == -1
     calls = np.flatnonzero((host["process"] >= 0) & (host["correlation"] >= 0))
@@ -305,10 +305,10 @@ def _placed(rows: Table, host: Table) -> Table:
     return {**rows, "process": np.where(lost, found, rows["process"])}
 
 
-def _joined(parts: list[Table]) -> Table:
+def _joined(parts: list[Rows]) -> Rows:
     return {field: np.concatenate([part[field] for part in parts]) for field in parts[0]}
 
 
-def _kept(rows: Table, keep: Flags) -> Table:
+def _kept(rows: Rows, keep: Flags) -> Rows:
     """Select rows, without a copy where all are kept."""
     return rows if keep.all() else taken(rows, keep)

@@ -1,4 +1,7 @@
-"""Collects the events of a Kineto trace into columns, a block at a time."""
+"""Collects the events of a trace into columns, a block at a time, by Kineto's categories.
+
+A reader of another profiler's trace gives its events Kineto's categories and arguments first.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tailwave.model import Floats, GpuKind, HostKind, Ints
-from tailwave.recordings.readers.kineto_events import (
+from tailwave.recordings.activity.tables import Rows
+from tailwave.recordings.readers.trace_events import (
     Args,
     Begin,
     Complete,
@@ -55,11 +59,10 @@ _LONGEST_US = 1e12
 _LATEST_US = 4e15
 _DIMENSIONS = 3
 
-Table: TypeAlias = dict[str, Ints]
 Place: TypeAlias = tuple[int | str, int | str]  # pid and tid: the row of the viewer
 
 
-class Codes(dict[Any, int]):
+class Numbering(dict[Any, int]):
     """Numbers its keys in the order in which they are first looked up."""
 
     def __missing__(self, key: Any) -> int:  # noqa: ANN401 - names, pids and tids of any type
@@ -136,32 +139,38 @@ class Columns:
     """All that has been read of a trace; the lists hold one table a block.
 
     ``flow_begins`` maps an arrow to the thread and time (ns) of its begin, ``flow_ends`` a place
-    (its code in ``places``) and time to the arrow that ends there.
+    (its code in ``places``) and time to the arrow that ends there. ``processes`` are the names of
+    processes, ``categories`` those of complete events.
     """
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self.names = Codes()
+    def __init__(self, launched_by: HostKind = HostKind.RUNTIME) -> None:
+        """Begin with nothing; say what kind of host row the correlation of GPU work leads to."""
+        self._launched_by = launched_by
+        self.names = Numbering()
         self.threads = Places()
         self.thread_names: dict[tuple[str, str], str] = {}
-        self.host: list[Table] = []
-        self.gpu: list[Table] = []
-        self.waits: list[Table] = []
+        self.processes: set[str] = set()
+        self.host: list[Rows] = []
+        self.gpu: list[Rows] = []
+        self.waits: list[Rows] = []
         self.spans: list[tuple[int, int]] = []
         self.places = Places()
         self.flow_begins: dict[int | str, tuple[Place, int]] = {}
         self.flow_ends: dict[tuple[int, int], int | str] = {}
         self.left_out: Counter[str] = Counter()
-        self.events = 0
         self._kinds = _Kinds()
         self._products = _Products()
         self._pairing = Pairing()
 
+    @property
+    def categories(self) -> list[str]:
+        """The categories of complete events, in the order of their first use."""
+        return [category for category in self._kinds if category]
+
     def add(self, events: Sequence[Any]) -> None:
         """Add the events of a block."""
-        self.events += len(events)
         self._add_complete([e for e in events if type(e) in _COMPLETES])
-        paired: list[PreciseComplete] = []
+        paired: list[PreciseComplete[Any]] = []
         for event in [e for e in events if type(e) in _OTHERS]:
             if isinstance(event, Begin | End):
                 whole = self._pairing.add(event)
@@ -187,10 +196,11 @@ class Columns:
     def _add_other(self, event: Metadata | FlowBegin | FlowEnd) -> None:
         if not isinstance(event, Metadata):
             self._add_flow(event)
-            return
-        name = (event.args or {}).get("name")
-        if event.name == "thread_name" and isinstance(name, str):
-            self.thread_names[str(event.pid), str(event.tid)] = name
+        elif isinstance(name := (event.args or {}).get("name"), str):
+            if event.name == "thread_name":
+                self.thread_names[str(event.pid), str(event.tid)] = name
+            elif event.name == "process_name":
+                self.processes.add(name)
 
     def _add_flow(self, event: FlowBegin | FlowEnd) -> None:
         if event.cat not in _LAUNCH_ARROWS or not -_LATEST_US <= event.ts <= _LATEST_US:
@@ -234,7 +244,7 @@ class Columns:
             return
         kinds, threads = self._kinds, self.threads
         kind = _ints([kinds[e.cat] for e in events])
-        calls = np.flatnonzero(kind == HostKind.RUNTIME)
+        calls = np.flatnonzero(kind == self._launched_by)
         correlation = np.full(len(events), -1, dtype=np.int64)
         correlation[calls] = _column(_arguments([events[i] for i in calls]), "correlation")
         self.host.append(
@@ -282,11 +292,10 @@ class Columns:
         if not events:
             return
         args = _arguments(events)
-        stream, source = _column(args, "stream"), _column(args, "wait_on_stream")
-        stream[stream >= _NO_STREAM] = -1
-        source[source >= _NO_STREAM] = -1
-        record = _column(args, "record_correlation")
-        record[record >= _NO_STREAM] = -1
+        stream, source, record = (
+            np.where((column := _column(args, field)) >= _NO_STREAM, -1, column)
+            for field in ("stream", "wait_on_stream", "record_correlation")
+        )
         self.waits.append(
             {
                 "start": start,

@@ -1,7 +1,8 @@
-"""The events of a Kineto trace, typed, and how a block of them is decoded.
+"""The events of a trace in Chrome's Trace Event Format, typed, and how a block of them is decoded.
 
 A block is decoded in one go. When that fails (a NaN, a string for a number, a key that should not
 be null), its events are decoded one by one, and what remains unreadable is counted and left out.
+Times are in microseconds, as the format has them.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, Generic, TypeAlias, TypeGuard, TypeVar
 
 import msgspec
 
+Arguments = TypeVar("Arguments")  # of an event: Args for Kineto's, a dict for what is translated
+
 
 class Args(msgspec.Struct, gc=False):
-    """The arguments that are read of a complete event; absent ones are -1 or None."""
+    """The arguments that are read of Kineto's events; absent ones are -1 or None."""
 
     correlation: int = -1
     stream: int = -1
@@ -33,11 +36,8 @@ class Args(msgspec.Struct, gc=False):
     record_correlation: int = msgspec.field(default=-1, name="wait_on_cuda_event_record_corr_id")
 
 
-_ARGUMENTS = msgspec.structs.fields(Args)
-
-
-class Complete(msgspec.Struct, gc=False, tag_field="ph", tag="X"):
-    """An event with a begin and a duration, both in microseconds."""
+class Complete(msgspec.Struct, Generic[Arguments], gc=False, tag_field="ph", tag="X"):
+    """An event with a begin and a duration."""
 
     name: str
     ts: float
@@ -45,10 +45,10 @@ class Complete(msgspec.Struct, gc=False, tag_field="ph", tag="X"):
     pid: int | str = -1
     tid: int | str = -1
     dur: float = math.nan
-    args: Args | None = None
+    args: Arguments | None = None
 
 
-class PreciseComplete(msgspec.Struct, gc=False, tag_field="ph", tag="X"):
+class PreciseComplete(msgspec.Struct, Generic[Arguments], gc=False, tag_field="ph", tag="X"):
     """As Complete, with times that keep all their decimals."""
 
     name: str
@@ -57,7 +57,7 @@ class PreciseComplete(msgspec.Struct, gc=False, tag_field="ph", tag="X"):
     pid: int | str = -1
     tid: int | str = -1
     dur: Decimal = Decimal("NaN")
-    args: Args | None = None
+    args: Arguments | None = None
 
 
 class Metadata(msgspec.Struct, gc=False, tag_field="ph", tag="M"):
@@ -69,8 +69,8 @@ class Metadata(msgspec.Struct, gc=False, tag_field="ph", tag="M"):
     args: dict[str, Any] | None = None
 
 
-class FlowBegin(msgspec.Struct, gc=False, tag_field="ph", tag="s"):
-    """Where an arrow from a host call to GPU work begins."""
+class _Flow(msgspec.Struct, gc=False):
+    """One end of an arrow from a host call to GPU work."""
 
     ts: Decimal
     id: int | str = -1
@@ -79,17 +79,15 @@ class FlowBegin(msgspec.Struct, gc=False, tag_field="ph", tag="s"):
     tid: int | str = -1
 
 
-class FlowEnd(msgspec.Struct, gc=False, tag_field="ph", tag="f"):
+class FlowBegin(_Flow, gc=False, tag_field="ph", tag="s"):
+    """Where an arrow begins."""
+
+
+class FlowEnd(_Flow, gc=False, tag_field="ph", tag="f"):
     """Where an arrow ends."""
 
-    ts: Decimal
-    id: int | str = -1
-    cat: str = ""
-    pid: int | str = -1
-    tid: int | str = -1
 
-
-class Begin(msgspec.Struct, gc=False, tag_field="ph", tag="B"):
+class Begin(msgspec.Struct, Generic[Arguments], gc=False, tag_field="ph", tag="B"):
     """The begin of an event whose end is an event of its own; kept for pairing."""
 
     name: str
@@ -97,7 +95,7 @@ class Begin(msgspec.Struct, gc=False, tag_field="ph", tag="B"):
     cat: str = ""
     pid: int | str = -1
     tid: int | str = -1
-    args: Args | None = None
+    args: Arguments | None = None
 
 
 class End(msgspec.Struct, gc=False, tag_field="ph", tag="E"):
@@ -133,29 +131,82 @@ class _UnusableError(Exception):
 
 
 class BlockDecoder:
-    """Decodes blocks of events, keeping nanoseconds in whatever way the block needs."""
+    """Decodes blocks of events, keeping nanoseconds in whatever way the block needs.
 
-    def __init__(self, *, flows: bool) -> None:
-        """Read flows only where they are needed: half of a trace's events are flows."""
-        self._fast = _Decoder(Complete, flows=flows)
-        self._exact = _Decoder(PreciseComplete, flows=flows)
+    ``left_out`` counts what could not be read, by reason.
+    """
 
-    @property
-    def left_out(self) -> Counter[str]:
-        """Counts of what could not be read, by reason."""
-        return self._fast.left_out
+    def __init__(self, arguments: Any = Args, *, flows: bool = False) -> None:  # noqa: ANN401 - a type
+        """Take the type of the arguments, and read flows only on demand: they are half a trace."""
+        self.left_out: Counter[str] = Counter()
+        self._typed = arguments is Args
+        other: Any = Metadata | Begin[arguments] | End
+        for kind in ((FlowBegin, FlowEnd) if flows else _FLOWLESS) + _OTHERS:
+            other |= kind
+        self._fast = msgspec.json.Decoder(list[Complete[arguments] | other])
+        self._exact = msgspec.json.Decoder(list[PreciseComplete[arguments] | other])
+        self._one = msgspec.json.Decoder(PreciseComplete[arguments] | other)
 
     def decode(self, block: bytes, split: Split) -> list[Event]:
         """Decode a block of events separated by commas; ``split`` cuts a block that won't."""
-        pieces: list[bytes] | None = None  # splitting moves the stream on: it is done once
         try:
-            events = self._fast.decode_all(block)
+            events: list[Event] = self._fast.decode(b"[" + block + b"]")
+            if _inexact(events, block):
+                events = self._exact.decode(b"[" + block + b"]")
         except _UNREADABLE:
-            pieces = list(split(block))
-            events = self._fast.decode_each(pieces)
-        if not _inexact(events, block):
-            return events
-        return self._exact.decode_all(block) if pieces is None else self._exact.decode_each(pieces)
+            return [event for raw in split(block) if (event := self._decode_one(raw)) is not None]
+        return events
+
+    def _decode_one(self, raw: bytes) -> Event | None:
+        try:
+            event: Event = self._one.decode(raw)
+        except _UNREADABLE:
+            try:
+                return self._mend(raw)
+            except _UnusableError as error:
+                self.left_out[str(error)] += 1
+                return None
+        return event
+
+    def _mend(self, raw: bytes) -> Event | None:
+        """Decode an event that is not quite JSON, or not quite of its type."""
+        found = _lenient(raw)
+        if found is None:
+            raise _UnusableError("not JSON")
+        if found == {}:  # with which JAX ends a list, after its last comma
+            return None
+        if not isinstance(found, dict) or not isinstance(letter := found.get("ph"), str):
+            raise _UnusableError("not an event, or of no phase (ph)")
+        row = _identifier(found.get("pid")), _identifier(found.get("tid"))
+        name, args = found.get("name"), found.get("args")
+        if letter in {"X", "B"}:
+            return self._mend_timed(found, row, args if isinstance(args, dict) else None)
+        if letter == "E":
+            return End(_time(found, "ts", "end"), *row)
+        label = args.get("name") if isinstance(args, dict) else None
+        if letter == "M" and isinstance(name, str) and isinstance(label, str):
+            return Metadata(name, *row, {"name": _printable(label)})
+        return None
+
+    def _mend_timed(
+        self, found: dict[str, Any], row: tuple[int | str, int | str], args: dict[str, Any] | None
+    ) -> Event:
+        name, category = found.get("name"), found.get("cat")
+        if not isinstance(name, str):
+            raise _UnusableError("name missing or not a string")
+        start = _time(found, "ts", "start")
+        label = _printable(name), _printable(category) if isinstance(category, str) else ""
+        kept = _numbers(args) if args is not None and self._typed else args
+        if found["ph"] == "B":
+            return Begin(label[0], start, label[1], *row, kept)
+        length = _time(found, "dur", "duration")
+        return PreciseComplete(label[0], start, label[1], *row, length, kept)
+
+
+def _time(found: dict[str, Any], key: str, noun: str) -> Decimal:
+    if not _is_number(value := found.get(key)):
+        raise _UnusableError(f"{noun} missing or not a number")
+    return Decimal(value)
 
 
 def _inexact(events: Sequence[Any], block: bytes) -> bool:
@@ -164,83 +215,6 @@ def _inexact(events: Sequence[Any], block: bytes) -> bool:
     if not times or _EXACT_US >= max(times) >= min(times) >= -_EXACT_US:
         return False
     return _FRACTION.search(block) is not None
-
-
-class _Decoder:
-    """Decodes events whose complete ones are of the given type."""
-
-    def __init__(self, complete: type[Complete | PreciseComplete], *, flows: bool) -> None:
-        union: Any = complete
-        arrows = (FlowBegin, FlowEnd) if flows else _FLOWLESS
-        for kind in (Metadata, *arrows, Begin, End, *_OTHERS):
-            union |= kind
-        self._list = msgspec.json.Decoder(list[union])
-        self._one = msgspec.json.Decoder(union)
-        self._complete = complete
-        self.left_out: Counter[str] = Counter()
-
-    def decode_all(self, block: bytes) -> list[Event]:
-        events: list[Event] = self._list.decode(b"[" + block + b"]")
-        return events
-
-    def decode_each(self, pieces: Iterable[bytes]) -> list[Event]:
-        return [event for raw in pieces if (event := self._decode_one(raw)) is not None]
-
-    def _decode_one(self, raw: bytes) -> Event | None:
-        try:
-            event: Event = self._one.decode(raw)
-        except _UNREADABLE:
-            return self._mend_or_count(raw)
-        return event
-
-    def _mend_or_count(self, raw: bytes) -> Event | None:
-        try:
-            return self._mend(raw)
-        except _UnusableError as error:
-            self.left_out[str(error)] += 1
-            return None
-
-    def _mend(self, raw: bytes) -> Event | None:
-        """Decode an event that is not quite JSON, or not quite of its type."""
-        found = _lenient(raw)
-        if found is None:
-            raise _UnusableError("not JSON")
-        if not isinstance(found, dict) or not isinstance(letter := found.get("ph"), str):
-            raise _UnusableError("not an event, or of no phase (ph)")
-        mend = {"X": self._mend_timed, "B": self._mend_timed, "E": _mend_end, "M": _mend_label}
-        return mend[letter](found) if letter in mend else None
-
-    def _mend_timed(self, found: dict[str, Any]) -> Event:
-        name, args, category = found.get("name"), found.get("args"), found.get("cat")
-        if not isinstance(name, str):
-            raise _UnusableError("name missing or not a string")
-        if not _is_number(found.get("ts")):
-            raise _UnusableError("start missing or not a number")
-        label = _printable(name), _printable(category) if isinstance(category, str) else ""
-        pid, tid = _identifier(found.get("pid")), _identifier(found.get("tid"))
-        numbers = _numbers(args) if isinstance(args, dict) else None
-        if found["ph"] == "B":
-            return Begin(label[0], Decimal(found["ts"]), label[1], pid, tid, numbers)
-        if not _is_number(found.get("dur")):
-            raise _UnusableError("duration missing or not a number")
-        time: Any = float if self._complete is Complete else Decimal
-        start, length = time(found["ts"]), time(found["dur"])
-        return self._complete(label[0], start, label[1], pid, tid, length, numbers)
-
-
-def _mend_end(found: dict[str, Any]) -> Event:
-    if not _is_number(found.get("ts")):
-        raise _UnusableError("end missing or not a number")
-    return End(Decimal(found["ts"]), _identifier(found.get("pid")), _identifier(found.get("tid")))
-
-
-def _mend_label(found: dict[str, Any]) -> Event | None:
-    name, args = found.get("name"), found.get("args")
-    label = args.get("name") if isinstance(args, dict) else None
-    if not isinstance(name, str) or not isinstance(label, str):
-        return None
-    pid, tid = _identifier(found.get("pid")), _identifier(found.get("tid"))
-    return Metadata(name, pid, tid, {"name": _printable(label)})
 
 
 def _lenient(raw: bytes) -> object:
@@ -284,10 +258,15 @@ def _is_number(value: object) -> TypeGuard[int | str | Decimal]:
         return False
 
 
+def integer(value: object) -> int:
+    """Read a number that a profiler writes as text; -1 for none."""
+    return int(value) if isinstance(value, str | int) and str(value).isdecimal() else -1
+
+
 def _numbers(args: dict[str, Any]) -> Args:
     """Keep of the arguments those that are numbers, or lists of them, as they should be."""
     kept: dict[str, Any] = {}
-    for field in _ARGUMENTS:
+    for field in msgspec.structs.fields(Args):
         value = args.get(field.encode_name)
         if field.name in {"grid", "block"}:
             if isinstance(value, list) and all(map(_is_number, value)):
@@ -302,7 +281,7 @@ class Pairing:
 
     def __init__(self) -> None:
         """Start with no begin open."""
-        self._open: dict[tuple[int | str, int | str], list[Begin]] = {}
+        self._open: dict[tuple[int | str, int | str], list[Begin[Any]]] = {}
         self.ends_alone = 0
 
     @property
@@ -310,7 +289,7 @@ class Pairing:
         """The number of begins that have no end so far."""
         return sum(map(len, self._open.values()))
 
-    def add(self, event: Begin | End) -> PreciseComplete | None:
+    def add(self, event: Begin[Any] | End) -> PreciseComplete[Any] | None:
         """Take the next event of the file; return the event that it completes, if any."""
         thread = event.pid, event.tid
         if isinstance(event, Begin):
