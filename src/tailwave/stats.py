@@ -66,11 +66,6 @@ def slope(x: Sequence[float], y: Sequence[float]) -> tuple[float, float, float]:
     return float(a), float(b), 1.0 - residual / total if total else 1.0
 
 
-def differ(one: Summary, other: Summary) -> bool:
-    """Tell whether two medians differ beyond their intervals."""
-    return one.high < other.low or other.high < one.low
-
-
 class Interval(msgspec.Struct, frozen=True):
     """A mean and the confidence interval around it, at the level that was asked for."""
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
-from importlib import resources
 
 import pytest
 
@@ -42,11 +40,3 @@ def test_the_documentation_knows_the_rule(rule: KernelRule) -> None:
     """It has a row in the table of shares."""
     text = (ROOT / "docs" / "kernels.md").read_text("utf-8")
     assert f"\n| `{rule.CODE}` |" in text, f"add {rule.CODE} to the table in docs/kernels.md"
-
-
-@each_rule
-def test_the_schema_knows_the_rule(rule: KernelRule) -> None:
-    """Its code is one that a document may hold."""
-    name = "diagnosis.schema.json"
-    text = resources.files("tailwave.reports").joinpath(name).read_text("utf-8")
-    assert json.dumps(rule.CODE) in text, f"add {rule.CODE} to src/tailwave/reports/{name}"

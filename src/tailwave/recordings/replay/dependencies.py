@@ -52,7 +52,6 @@ class DependencyFinder:
         self._gpu = timeline.gpu
         self._by_end = np.argsort(timeline.gpu.end, kind="stable")
         self._ends = timeline.gpu.end[self._by_end]
-        self._position = position
         calls = classify_all(timeline.names)
         runtime = timeline.host.kind == HostKind.RUNTIME
         self._joined = bool((calls[timeline.host.name[runtime]] == Call.STREAM_WAIT).any())
