@@ -47,8 +47,8 @@ class DependencyFinder:
 
     _LOOK_BACK = 128
 
-    def __init__(self, timeline: Timeline, position: Ints) -> None:
-        """Look among a timeline's rows; ``position`` gives each its place in the program."""
+    def __init__(self, timeline: Timeline) -> None:
+        """Look among a timeline's rows."""
         self._gpu = timeline.gpu
         self._by_end = np.argsort(timeline.gpu.end, kind="stable")
         self._ends = timeline.gpu.end[self._by_end]

@@ -51,7 +51,7 @@ def row_timing(
     kind = np.zeros(len(order), dtype=np.uint8)
     waited = start - np.maximum(before, np.where(known, called + usual, NEVER))
     waited = np.where(before > NEVER, waited, np.where(known, waited, 0))
-    finder = DependencyFinder(timeline, position)
+    finder = DependencyFinder(timeline)
     for index in np.flatnonzero(waited > UNEXPLAINED_NS):
         found, why = finder.find(int(order[index]), int(start[index] - waited[index]))
         if found < 0:
