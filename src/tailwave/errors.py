@@ -6,6 +6,7 @@ tool here, 70 our own fault.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 USAGE = 64
@@ -24,6 +25,15 @@ class UsageError(TailwaveError):
     """The call's words are off: an unknown option value, a combination that has no meaning."""
 
     exit_code: ClassVar[int] = USAGE
+
+
+class UnknownNameError(UsageError):
+    """A word that is none of the names that were asked for; the command line adds what is near."""
+
+    def __init__(self, sentence: str, word: str, names: Collection[str]) -> None:
+        """Say what there is; ``names`` are all that would have been right."""
+        super().__init__(sentence)
+        self.word, self.names = word, names
 
 
 class UnreadableInputError(TailwaveError):

@@ -160,3 +160,21 @@ def test_a_closed_pipe_is_no_error(arguments: list[str]) -> None:
     finally:
         os.close(writer)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["check", "--device", "sim:h200", "--only", "WSP"], "issue or banks"),
+        (["check", "--device", "sim:h200", "--only", "ARB"], "fabric"),
+        (["metrics", "WSP"], "bank-conflict or low-occupancy"),
+        (["fix", "--cure", "graph", "--", "true"], "cuda-graph"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_a_word_that_is_no_name_is_answered_with_what_it_stands_for(
+    arguments: list[str], meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever command was asked, in the words that people arrive with."""
+    assert run(arguments) == USAGE
+    assert capsys.readouterr().err.endswith(f"Did you mean {meant}?\n")

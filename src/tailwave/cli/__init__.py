@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from tailwave.errors import SOFTWARE, USAGE, TailwaveError
+from tailwave.errors import SOFTWARE, USAGE, TailwaveError, UnknownNameError
 
 # Command -> the module that holds it as ``command``, and the line that --help shows for it
 # without importing that module.
@@ -121,6 +121,16 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
         ctx.exit()
 
 
+def _hint(error: TailwaveError) -> str:
+    """Return a sentence on what a word may stand for that is no name of what was asked for."""
+    if not isinstance(error, UnknownNameError) or "did you mean" in str(error).lower():
+        return ""
+    from tailwave.explanations import suggest  # noqa: PLC0415 - wanted for a mistake only
+
+    near = suggest(error.word, error.names)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
+
+
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
@@ -151,7 +161,7 @@ def run(arguments: list[str]) -> int:
         error.show()
         return USAGE if isinstance(error, click.UsageError) else error.exit_code
     except TailwaveError as error:
-        click.echo(f"tailwave: {error}", err=True)
+        click.echo(f"tailwave: {error}{_hint(error)}", err=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("tailwave: interrupted", err=True)

@@ -13,7 +13,7 @@ from typing import Final
 
 from tailwave.cures.catalogue import BY_NAME
 from tailwave.cures.catalogue.base import ANYTHING, Candidate, Cure, Setting, busy_share
-from tailwave.errors import UsageError
+from tailwave.errors import UnknownNameError
 from tailwave.figures import percent
 from tailwave.model import Diagnosis, Finding
 
@@ -61,9 +61,9 @@ def named(spec: str, setting: Setting, cures: Sequence[Cure]) -> Candidate:
     name, _, parameter = spec.partition(":")
     cure = next((one for one in cures if name == one.name), None)
     if cure is None:
-        raise UsageError(
-            f"there is no cure {name}; the cures are {', '.join(one.name for one in cures)}."
-        )
+        names = [one.name for one in cures]
+        sentence = f"there is no cure {name}; the cures are {', '.join(names)}."
+        raise UnknownNameError(sentence, name, names)
     guess = (*cure.parameters(setting), "")[0]
     candidate = _candidate(cure, parameter or guess, setting.diagnosis)
     if candidate.parameter or not candidate.why_not(setting):

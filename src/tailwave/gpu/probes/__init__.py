@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 
-from tailwave.errors import UsageError
+from tailwave.errors import UnknownNameError
 from tailwave.gpu.devices.base import Device, DeviceLostError
 from tailwave.gpu.probes import (
     banks,
@@ -94,7 +94,8 @@ def _probe_called(word: str) -> str:
     ]
     near = taking or get_close_matches(name, names, n=1)
     meant = f" Did you mean {' or '.join(near)}?" if near else ""
-    raise UsageError(f"there is no probe {word}.{meant} The probes are {', '.join(names)}.")
+    sentence = f"there is no probe {word}.{meant} The probes are {', '.join(names)}."
+    raise UnknownNameError(sentence, word, names)
 
 
 def _guarded(lab: Lab, part: Part) -> Iterator[Measurement | Table]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from tailwave.errors import UnavailableError, UsageError
+from tailwave.errors import UnavailableError, UnknownNameError, UsageError
 from tailwave.profiles.counters import catalogue
 from tailwave.profiles.counters.meanings import MEANINGS, meant, plain
 from tailwave.profiles.counters.names import (
@@ -85,7 +85,8 @@ def find_counters(texts: Iterable[str], codes: Iterable[str], chip: str) -> Coun
         elif found:
             wanted |= found
         else:
-            raise UsageError(f"no question speaks of {text!r}; {_suggestion(text)}")
+            sentence = f"no question speaks of {text!r}; {_suggestion(text)}"
+            raise UnknownNameError(sentence, text, _RULES)
     everything = not wanted and not names
     chip = chip_of(chip)
     known, why = _known(chip)
@@ -139,7 +140,8 @@ def _questions(text: str) -> set[str]:
 def _code(text: str) -> str:
     code = plain(text)
     if code not in _RULES:
-        raise UsageError(f"no finding of a kernel is called {text!r}; {_suggestion(text)}")
+        sentence = f"no finding of a kernel is called {text!r}; {_suggestion(text)}"
+        raise UnknownNameError(sentence, text, _RULES)
     return code
 
 
