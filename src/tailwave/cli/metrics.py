@@ -9,6 +9,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from tailwave.profiles import Counters, NameCheck, QuestionAnswer
+    from tailwave.reports.page import Page
 
 SCHEMA = 1
 _DEFAULT_CHIP = "gh100"
@@ -41,38 +42,42 @@ def command(
     if as_json:
         click.echo(_document(found))
         return
+    from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
+    from tailwave.reports.page import Page  # noqa: PLC0415 - as above
+
+    page = Page(ReportConsole())
     for check in found.names:
-        _print_name(check)
+        _print_name(page, check)
     for answer in found.questions:
-        _print_answer(answer, listing=not (questions or codes))
+        _print_answer(page, answer, listing=not (questions or codes))
     if found.command:
-        click.echo(f"\n{found.command}\n")
-    if found.why_not_checked:
-        click.echo(f"Names were not checked: {found.why_not_checked}")
-    else:
-        click.echo(f"Names were checked against the list of {found.chip}.")
+        click.echo(f"\n{found.command}\n")  # to be pasted, and so one line
+    why = f"Names were not checked: {found.why_not_checked}"
+    checked = f"Names were checked against the list of {found.chip}."
+    page.paragraph(why if found.why_not_checked else checked)
 
 
-def _print_name(check: NameCheck) -> None:
+def _print_name(page: Page, check: NameCheck) -> None:
     named = "__" in check.name
     if check.exists:
-        click.echo(f"{check.name} exists.")
+        page.paragraph(f"{check.name} exists.")
     elif check.says:
         what = " exists on no chip" if named else ""
         record = " Record:" if check.instead else ""
-        click.echo(f"{check.name}{what}: {check.says}.{record}")
+        page.paragraph(f"{check.name}{what}: {check.says}.{record}")
     else:
         what = "could not be looked up" if check.exists is None else "does not exist here"
-        click.echo(f"{check.name} {what}.{' Did you mean:' if check.instead else ''}")
+        page.paragraph(f"{check.name} {what}.{' Did you mean:' if check.instead else ''}")
     for name in check.instead:
         click.echo(f"  {name}")
 
 
-def _print_answer(answer: QuestionAnswer, *, listing: bool) -> None:
-    click.echo(f"{answer.code:18} {answer.question}")
+def _print_answer(page: Page, answer: QuestionAnswer, *, listing: bool) -> None:
+    page.paragraph(answer.question, lead=f"{answer.code:18} ")
     if answer.lacking:
         so = "" if answer.metrics else ", so it has no answer there"
-        click.echo(f"{'':18} the chip does not have {', '.join(answer.lacking)}{so}")
+        lacking = f"the chip does not have {', '.join(answer.lacking)}{so}"
+        page.paragraph(lacking, lead=" " * 19)
     if not listing:
         for name in answer.metrics:
             click.echo(f"  {name}")
