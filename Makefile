@@ -5,8 +5,9 @@ BIN := .venv/bin
 CORE := .venv/.core
 DEV := .venv/.dev
 DOCS := .venv/.docs
-# Compiling every file of a package that runs a few of them takes longer than the demo.
-INSTALL := $(BIN)/pip install --quiet --no-compile --editable
+# The interpreter's own pip installs into .venv from outside, and leaves files uncompiled: to make a
+# pip in there, and to compile packages of which little is run, each takes longer than the demo.
+INSTALL := $(PYTHON) -m pip --python $(BIN)/python install --quiet --no-compile --editable
 BENCHMARKS := benchmarks/read_kineto.py benchmarks/read_nsys.py benchmarks/replay_speed.py benchmarks/replay_accuracy.py
 
 # Where it is set, each of the hundreds of interpreters that the tests start compiles all anew.
@@ -21,7 +22,7 @@ help: ## list these targets
 setup: $(DEV) ## make .venv with tailwave and its development tools
 
 $(CORE): pyproject.toml
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv --without-pip .venv
 	$(INSTALL) .
 	@touch $@
 
