@@ -27,7 +27,8 @@ def test_words_are_of_figures_that_a_probe_takes() -> None:
 def test_every_probe_has_its_link() -> None:
     """What a probe measures is judged by just one link."""
     judged = sorted(probe for link in LINKS for probe in link.PROBES)
-    assert judged == sorted(probe.name for probe in PROBES)
+    told = "name each probe in the PROBES of one link in src/tailwave/gpu/verdicts/"
+    assert judged == sorted(probe.name for probe in PROBES), told
 
 
 def test_a_figure_of_a_newer_version_keeps_its_name() -> None:

@@ -164,7 +164,9 @@ def rows_under(heading: str) -> list[str]:
 
 def test_the_page_lists_every_cure() -> None:
     """Those that can be tried in their order; those for the reader in the catalogue's words."""
-    assert rows_under("## What can be tried on a program as it is") == [cure.name for cure in CURES]
-    assert rows_under("## For the program's source") == [row.name for row in ADVICE]
+    told = "mend the rows of docs/cures.md, in the order of the catalogue"
+    tried = rows_under("## What can be tried on a program as it is")
+    assert tried == [cure.name for cure in CURES], told
+    assert rows_under("## For the program's source") == [row.name for row in ADVICE], told
     for row in ADVICE:
         assert f"| `{row.name}` | {row.label} | {row.needs.rstrip('.')} |" in PAGE
