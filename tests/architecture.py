@@ -176,7 +176,6 @@ FAMILIES = (
         support=(
             "bar",
             "console",
-            "printing",
             "reading",
             "trial_options",
             "trying",

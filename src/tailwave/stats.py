@@ -1,4 +1,4 @@
-"""Medians and means with confidence intervals, outliers, whether two measurements differ."""
+"""Medians and means with confidence intervals, and outliers."""
 
 from __future__ import annotations
 

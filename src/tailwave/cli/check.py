@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tailwave.cli.printing import print_session
 from tailwave.errors import UsageError
 from tailwave.figures import counted, quantity
 from tailwave.model import Health
@@ -75,6 +74,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         return
     if sessions:
         raise UsageError("--from goes with --save-reference; tailwave show renders a session.")
+    from tailwave.cli.console import show  # noqa: PLC0415 - rich is slow to import
     from tailwave.gpu.check import check  # noqa: PLC0415 - numpy is not needed for --help
     from tailwave.session import save  # noqa: PLC0415 - as above
 
@@ -82,7 +82,7 @@ def command(  # noqa: PLR0913 - one parameter an option
         session = check(device, quick=quick, only=only, progress=progress)
     if output is not None:
         save(session, output)
-    print_session(session, as_json=as_json)
+    show(session, as_json=as_json)
     ctx.exit(EXIT_CODES[session.health])
 
 

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tailwave.cli.printing import print_session
-
 if TYPE_CHECKING:
     from tailwave.model import Session
 
@@ -32,6 +30,7 @@ def command(  # noqa: PLR0913 - one parameter an option
 
     SESSION is a file that `tailwave check -o FILE` wrote, also one of an older tailwave.
     """
+    from tailwave.cli.console import show  # noqa: PLC0415 - rich is slow to import
     from tailwave.session import load  # noqa: PLC0415 - msgspec is not needed for --help
 
     session = load(file)
@@ -39,9 +38,23 @@ def command(  # noqa: PLR0913 - one parameter an option
         from tailwave.gpu.check import judged  # noqa: PLC0415 - wanted with --judge only
 
         session = judged(session)
-    print_session(session, as_json=as_json, figures=figures, maps=maps)
+    show(session, as_json=as_json)
+    if not as_json:
+        _show_more(session, figures=figures, maps=maps)
     if png is not None:
         _save_pictures(session, png)
+
+
+def _show_more(session: Session, *, figures: bool, maps: bool) -> None:
+    from tailwave.cli.console import ReportConsole  # noqa: PLC0415 - rich is slow to import
+    from tailwave.reports.check_terminal import render_figures  # noqa: PLC0415
+    from tailwave.reports.maps import render_maps  # noqa: PLC0415
+
+    console = ReportConsole()
+    if figures:
+        render_figures(session, console)
+    if maps:
+        render_maps(session, console)
 
 
 def _save_pictures(session: Session, folder: Path) -> None:

@@ -77,7 +77,7 @@ _OPTIONS = (
         help="End a run that takes longer. Without it only a cure's runs have an end: five times "
         "the slowest run without it, and two minutes.",
     ),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1)."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 2)."),
     click.option(
         "--save",
         type=click.Path(path_type=Path, dir_okay=False),
