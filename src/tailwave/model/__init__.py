@@ -8,7 +8,7 @@ reports above it when a noun is printed.
 
 from tailwave.model.arrays import Bytes, Flags, Floats, Ints, Shape, SmallInts
 from tailwave.model.comparison import Comparison, Difference
-from tailwave.model.diagnosis import Diagnosis, Share, Source, StepsSummary
+from tailwave.model.diagnosis import Diagnosis, Share, Source, StepKernel, StepsSummary, StepTime
 from tailwave.model.explanation import Explanation, Meaning, MeaningKind, Section
 from tailwave.model.finding import Evidence, Finding, Severity
 from tailwave.model.kernels import (
@@ -118,6 +118,8 @@ __all__ = [
     "SmallInts",
     "Source",
     "Status",
+    "StepKernel",
+    "StepTime",
     "StepsSummary",
     "Table",
     "Thread",

@@ -8,7 +8,7 @@ from tailwave.model.finding import Finding
 from tailwave.model.kernels import KernelDiagnosis
 from tailwave.model.printable import Printable
 from tailwave.model.timeline import DeviceInfo
-from tailwave.model.values import Count, TextOrUnknown, Us
+from tailwave.model.values import Count, Part, TextOrUnknown, Us
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -35,14 +35,26 @@ class StepsSummary(msgspec.Struct, frozen=True):
         count: Steps in the recording.
         by: What told them apart: ``ProfilerStep``, ``annotation NAME``, ``kernel period`` or
             ``whole trace``.
+        mean_us: The mean step, as recorded. What a division sums to, and what every figure "of a
+            step" is of: all the steps count.
         median_us: The median step.
-        gpu_busy_us: Of it, the time in which the GPU did anything.
+        p90_us: Nine of ten steps take no longer.
+        p99_us: 99 of 100 steps take no longer.
+        max_us: The longest step.
+        gpu_busy_us: Of the mean step, the time in which the GPU did anything.
+        replayed: Steps that the replay runs, every slow one among them, each weighed by how many
+            it stands for; as many as there are, unless there are very many.
     """
 
     count: Count
     by: str
+    mean_us: Us
     median_us: Us
+    p90_us: Us
+    p99_us: Us
+    max_us: Us
     gpu_busy_us: Us
+    replayed: Count
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -51,12 +63,50 @@ class Share(msgspec.Struct, frozen=True):
     Attributes:
         what: ``kernels``, ``copies``, ``collectives``, or the cause of the GPU's wait.
         label: The same in words.
-        us: Microseconds of the typical step.
+        us: Microseconds of the mean step.
     """
 
     what: str
     label: str
     us: Us
+
+
+class StepTime(msgspec.Struct, frozen=True):
+    """The step that every gain counts from, in microseconds.
+
+    Attributes:
+        us: The mean step without the recorder.
+        low_us: It is no shorter than this.
+        high_us: It is no longer than this.
+        by: ``measured`` where the plain time was measured, ``estimated`` where the recorder's cost
+            was taken off by a model, ``recorded`` where nothing was taken off.
+        recorded_us: The mean step as recorded.
+    """
+
+    us: Us
+    low_us: Us
+    high_us: Us
+    by: str
+    recorded_us: Us
+
+
+class StepKernel(msgspec.Struct, frozen=True):
+    """What the launches of one kernel, or copies of one kind, cost a step.
+
+    Attributes:
+        name: Short and readable.
+        kind: matrix product, attention, convolution, elementwise, reduction, collective, copy,
+            or other.
+        calls: Launches a step.
+        us: Microseconds a step.
+        share: Of the time in which the GPU was busy.
+    """
+
+    name: str
+    kind: str
+    calls: float
+    us: Us
+    share: Part
 
 
 class Diagnosis(Printable, frozen=True):
@@ -66,9 +116,12 @@ class Diagnosis(Printable, frozen=True):
         source: Where it comes from.
         device: The GPU; null when the recording does not describe it.
         steps: Null when no steps can be told apart; the notes say why.
+        now: The step that the findings' gains count from; null without steps.
         division: Where the time of a step goes, as recorded: each microsecond is in exactly one
             share.
-        findings: What costs time, greatest ``recoverable_us`` first.
+        costliest: The five kernels, or kinds of copies, that take most of a step's GPU time.
+        findings: What costs time: first those with a gain, the greatest first; then those whose gain
+            has a condition; then those without a gain, by their share.
         notes: What was assumed, left out or repaired.
         withheld: Codes of findings that the recording is not sound enough to carry.
         kernels: Kernels of the kernel profiles, that which loses most time first; empty without.
@@ -82,5 +135,7 @@ class Diagnosis(Printable, frozen=True):
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     withheld: tuple[str, ...] = ()
+    now: StepTime | None = None
+    costliest: tuple[StepKernel, ...] = ()
     kernels: tuple[KernelDiagnosis, ...] = ()
     next: TextOrUnknown = ""

@@ -6,7 +6,7 @@ import enum
 
 import msgspec
 
-from tailwave.model.values import Us
+from tailwave.model.values import Part, TextOrUnknown, Us
 
 
 class Severity(enum.StrEnum):
@@ -40,9 +40,13 @@ class Finding(msgspec.Struct, frozen=True):
         severity: By the share of a step that a cure brings back.
         title: What is wrong, in general.
         claim: What is wrong here, with its figures.
-        step_us_now: The likely step without the profiler.
-        step_us_after: The step with the cause cured.
-        recoverable_us: The difference.
+        step_us_now: The step that it counts from, as the diagnosis'.
+        step_us_after: The step with the cause cured; null where that cannot be computed.
+        recoverable_us: The difference; null where there is none to be computed.
+        share: The part of the step that a cure brings back; of a finding without a gain, the part
+            that the cause takes.
+        condition: On what the gain depends that the recording cannot tell; null where on nothing.
+            A finding with a condition stands after those without.
         evidence: The figures that the claim rests on.
         cures: Names of cures, the first to be tried first.
     """
@@ -52,7 +56,9 @@ class Finding(msgspec.Struct, frozen=True):
     title: str
     claim: str
     step_us_now: Us
-    step_us_after: Us
-    recoverable_us: Us
+    step_us_after: Us | None
+    recoverable_us: Us | None
+    share: Part
     evidence: tuple[Evidence, ...] = ()
     cures: tuple[str, ...] = ()
+    condition: TextOrUnknown = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tailwave.model.diagnosis import Source, StepsSummary
+from tailwave.model.diagnosis import Source, StepsSummary, StepTime
 from tailwave.model.printable import Printable
 from tailwave.model.timeline import DeviceInfo
 from tailwave.model.values import TextOrUnknown, Us
@@ -16,10 +16,11 @@ class Prediction(msgspec.Struct, frozen=True):
     Attributes:
         names: The what-ifs, in the order in which they were applied.
         question: What they ask.
-        step_us_now: The likely step without the profiler.
+        step_us_now: The step that they count from.
         step_us_after: The step with the changes.
         recoverable_us: The difference; negative when the changes cost time.
         notes: What the changes assumed, or left as it was.
+        condition: On what it depends that the recording cannot tell; null where on nothing.
     """
 
     names: tuple[str, ...]
@@ -28,6 +29,7 @@ class Prediction(msgspec.Struct, frozen=True):
     step_us_after: Us
     recoverable_us: float
     notes: tuple[str, ...] = ()
+    condition: TextOrUnknown = ""
 
 
 class Predictions(Printable, frozen=True):
@@ -37,9 +39,9 @@ class Predictions(Printable, frozen=True):
         source: The recording.
         device: The GPU; null when the recording does not describe it.
         steps: The steps as recorded.
-        step_us_now: The likely step without the profiler: what every saving counts from.
-        step_us_range: Between which times the likely step lies.
-        what_ifs: Each alone, the most helpful first; or the one combination that was asked for.
+        now: The step that every saving counts from.
+        what_ifs: Each alone, the most helpful first, those with a condition after the others; or
+            the one combination that was asked for.
         combined: The best combination; null when one was asked for, and when none helps.
         notes: What was assumed, left out or repaired.
         next: The command to type next; null where there is nothing to do.
@@ -48,8 +50,7 @@ class Predictions(Printable, frozen=True):
     source: Source
     device: DeviceInfo | None
     steps: StepsSummary
-    step_us_now: Us
-    step_us_range: tuple[Us, Us]
+    now: StepTime
     what_ifs: tuple[Prediction, ...]
     combined: Prediction | None
     notes: tuple[str, ...]

@@ -136,7 +136,9 @@ class Timeline(msgspec.Struct, frozen=True):
     """One rank's recording: what its host threads and its GPUs did, in columns.
 
     ``recorded_from`` and ``recorded_to`` bound the recorder's own window (ns), or are both 0
-    when the recorder did not say. ``notes`` holds what the reader had to leave out or repair.
+    when the recorder did not say. ``plain_step_us`` is the step as it was measured without the
+    recorder (us), where the file says it. ``notes`` holds what the reader had to leave out or
+    repair.
     """
 
     names: tuple[str, ...]
@@ -152,4 +154,5 @@ class Timeline(msgspec.Struct, frozen=True):
     events: int = 0  # events read from the file
     recorded_from: int = 0
     recorded_to: int = 0
+    plain_step_us: float = 0.0
     notes: tuple[str, ...] = ()
