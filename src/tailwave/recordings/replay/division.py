@@ -2,7 +2,7 @@
 
 A step is time in which kernels ran, time in which only copies or migrating pages did, and idle
 gaps. A gap is walked back from its end, along what bound the work that ended it: first from its
-start to the moment at which its launch had arrived (the GPU was idle, and nothing recorded kept the
+start to the moment at which its launch had arrived (nothing recorded kept the
 work), then, a launch's latency earlier, along the host thread that launched it, through whatever
 that was doing, for as long as the gap is. So a gap is charged to what the host did in its time and
 to nothing that happened earlier, but for one thing: a host that had to wait for the GPU, or for a
@@ -185,11 +185,13 @@ def _walk(case: Case, gaps: _Gaps, rows: Ints) -> Pieces:
     pages = np.array([is_migration(name) for name in timeline.names], dtype=bool)
     alone = ~work_ended | pages[gpu.name[gaps.row]]
     latency = np.clip(np.where(alone, 0, begun - called), 0, case.launch_latency)
-    ready = np.where(alone, gaps.end, called + latency)
+    # A call that takes long submits its work at its end.
+    returned = np.where(launch >= 0, host.end[launch], 0)
+    ready = np.where(alone, gaps.end, np.maximum(called + latency, returned))
     ready = np.clip(ready, gaps.start, gaps.end)
     unknown = ~alone & (launch < 0)
     ready = np.where(unknown, gaps.start, ready)
-    waiting = _waiting(case, gaps, rows, unknown)
+    waiting = np.where(unknown, Cause.UNKNOWN, _waiting(case, gaps, rows, gaps.end - ready))
     lane_of = np.zeros(len(timeline.threads), dtype=np.int64)
     for number, line in enumerate(case.lanes):
         lane_of[list(line.threads)] = number
@@ -208,16 +210,15 @@ def _walk(case: Case, gaps: _Gaps, rows: Ints) -> Pieces:
     )
 
 
-def _waiting(case: Case, gaps: _Gaps, rows: Ints, unknown: Ints) -> Ints:
-    """For each gap what its time is, once the work that ends it had arrived."""
+def _waiting(case: Case, gaps: _Gaps, rows: Ints, ns: Ints) -> Ints:
+    """For each gap the cause of the time (ns) after the work that ends it had arrived."""
     gpu = case.timeline.gpu
     before = np.searchsorted(gpu.start[rows], gaps.start, side="right") - 1
     # The work that ran until the gap began was launched by the same call: nodes of one graph.
     previous = rows[np.maximum(before, 0)]
     same = (gpu.launch[gaps.row] >= 0) & (gpu.launch[previous] == gpu.launch[gaps.row])
-    long = gaps.end - gaps.start > SWITCHING_NS
-    kept = np.where(long, np.where(same, Cause.GRAPH, Cause.QUEUED), Cause.LATENCY)
-    return np.where(unknown, Cause.UNKNOWN, kept)
+    same &= before >= 0
+    return np.where(ns <= SWITCHING_NS, Cause.LATENCY, np.where(same, Cause.GRAPH, Cause.QUEUED))
 
 
 def _pieces(gaps: _Gaps, of: Ints, cause: Ints | Cause, ns: Ints) -> _Columns:
@@ -238,39 +239,38 @@ def _host_pieces(  # noqa: PLR0913 - the walk's state, column by column
     stretch = first[gap] + within
     ns = np.minimum(work.end[stretch], high[gap]) - np.maximum(work.start[stretch], low[gap])
     cause = _CAUSE_OF[work.activity[stretch]]
-    own, held, by = _after_waits(gap, cause, ns, stretch, work)
+    held, wait = _after_waits(cause, ns, stretch, work)
     # What lies outside the lane's tiles is issuing.
     rest = (high - low) - np.bincount(gap, weights=ns, minlength=len(mine)).astype(np.int64)
     of = np.concatenate([gap, gap, np.arange(len(mine))])
     return (
         gaps.step[mine][of],
-        np.concatenate([cause, cause[by], np.full(len(mine), Cause.LAUNCH)]),
-        np.concatenate([own, held, rest]),
+        np.concatenate([cause, _CAUSE_OF[work.activity[wait]], np.full(len(mine), Cause.LAUNCH)]),
+        np.concatenate([ns - held, held, rest]),
         gaps.row[mine][of],
         np.full(len(of), lane),
-        np.concatenate([stretch, stretch[by], np.full(len(mine), -1)]),
+        np.concatenate([stretch, wait, np.full(len(mine), -1)]),
     )
 
 
-def _after_waits(
-    gap: Ints, cause: Bytes, ns: Ints, stretch: Ints, work: HostWork
-) -> tuple[Ints, Ints, Ints]:
-    """Split the issuing that follows a wait within its gap: what is its own, what is the wait's.
+def _after_waits(cause: Bytes, ns: Ints, stretch: Ints, work: HostWork) -> tuple[Ints, Ints]:
+    """Find what of the idle time of each piece the wait before it is to blame for.
 
-    Returns, for each piece, its own time, that of the wait, and the piece that is the wait.
+    Had the host not waited, it would have issued all that follows earlier by as much. Returns that
+    time (ns) and the stretch that is the wait.
     """
-    place = np.arange(len(gap))
-    waits = (cause == Cause.SYNC) | (cause == Cause.BLOCKED_COPY)
-    last = np.maximum.accumulate(np.where(waits, place, -1))
-    follows = (cause == Cause.LAUNCH) & (last >= 0) & (gap[np.maximum(last, 0)] == gap)
-    by = np.where(follows, last, place)
+    place = np.arange(len(work.start))
+    waits = np.isin(work.activity, (Activity.SYNC, Activity.COPY))
+    wait = np.maximum.accumulate(np.where(waits, place, -1))[stretch]
+    follows = np.flatnonzero((cause == Cause.LAUNCH) & (wait >= 0))
     # A wait is as long as the stretches without a pause that it consists of.
     fresh = np.ones(len(work.start), dtype=bool)
     fresh[1:] = (work.activity[1:] != work.activity[:-1]) | (work.start[1:] > work.end[:-1])
-    began = work.start[np.maximum.accumulate(np.where(fresh, np.arange(len(fresh)), 0))]
-    length = (work.end - began)[stretch[by]]
-    # Issuing so far since the wait, this piece included.
-    issued = np.cumsum(np.where(follows, ns, 0))
-    since = issued - issued[by]
-    held = np.where(follows, np.clip(length - (since - ns), 0, ns), 0)
-    return ns - held, held, by
+    began = work.start[np.maximum.accumulate(np.where(fresh, place, 0))]
+    follows = follows[np.argsort(wait[follows], kind="stable")]
+    issued = np.cumsum(ns[follows]) - ns[follows]  # idle while issuing, before each piece
+    first = np.searchsorted(wait[follows], wait[follows])
+    length = (work.end - began)[wait[follows]]
+    held = np.zeros(len(ns), dtype=np.int64)
+    held[follows] = np.clip(length - (issued - issued[first]), 0, ns[follows])
+    return held, np.where(held > 0, wait, stretch)

@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Flags, HostKind, Ints, StepsSummary, Timeline
-from tailwave.recordings.timeline.intervals import covered_by_group
+from tailwave.recordings.timeline.intervals import overlap, union
 from tailwave.recordings.timeline.launches import issued_in_order
 
 PROFILER_STEP = re.compile(r"ProfilerStep#?\s*\d+$")
@@ -115,10 +115,11 @@ def summarise(
 
 
 def gpu_busy(timeline: Timeline, steps: Steps, device: int | None = None) -> Ints:
-    """Time in which work launched by each step ran on the GPU, overlaps counted once (ns)."""
+    """Time in which anything ran on the GPU while each step lasted (ns)."""
     gpu = timeline.gpu
-    rows = np.flatnonzero((steps.gpu_step >= 0) & _on(timeline, device))
-    return covered_by_group(gpu.start[rows], gpu.end[rows], steps.gpu_step[rows], len(steps))
+    rows = np.flatnonzero(_on(timeline, device))
+    busy = union(gpu.start[rows], gpu.end[rows])
+    return overlap(*busy, steps.complete_from, steps.complete_to)
 
 
 def _on(timeline: Timeline, device: int | None) -> Flags:
