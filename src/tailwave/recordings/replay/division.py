@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, GpuKind, Ints
-from tailwave.recordings.timeline.calls import crosses_link, is_migration
+from tailwave.recordings.timeline.calls import crosses_link, is_graph_launch, is_migration
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity, HostWork
 from tailwave.recordings.timeline.intervals import overlap, union
@@ -197,9 +197,9 @@ def _walk(case: Case, gaps: _Gaps, rows: Ints) -> Pieces:
         lane_of[list(line.threads)] = number
     lane = np.where(launch >= 0, lane_of[host.thread[launch]], 0)
     found = [_pieces(gaps, np.arange(len(gaps.step)), waiting, gaps.end - ready)]
-    for number, work in enumerate(case.work):
+    for number in range(len(case.work)):
         mine = np.flatnonzero((lane == number) & (ready > gaps.start))
-        found.append(_host_pieces(gaps, mine, latency[mine], ready[mine], number, work))
+        found.append(_host_pieces(case, gaps, mine, latency[mine], ready[mine], number))
     if not case.work:  # a recording of the GPU alone
         found.append(_pieces(gaps, np.arange(len(gaps.step)), Cause.UNKNOWN, ready - gaps.start))
     columns = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -213,12 +213,14 @@ def _walk(case: Case, gaps: _Gaps, rows: Ints) -> Pieces:
 def _waiting(case: Case, gaps: _Gaps, rows: Ints, ns: Ints) -> Ints:
     """For each gap the cause of the time (ns) after the work that ends it had arrived."""
     gpu = case.timeline.gpu
-    before = np.searchsorted(gpu.start[rows], gaps.start, side="right") - 1
-    # The work that ran until the gap began was launched by the same call: nodes of one graph.
-    previous = rows[np.maximum(before, 0)]
-    same = (gpu.launch[gaps.row] >= 0) & (gpu.launch[previous] == gpu.launch[gaps.row])
-    same &= before >= 0
-    return np.where(ns <= SWITCHING_NS, Cause.LATENCY, np.where(same, Cause.GRAPH, Cause.QUEUED))
+    launch, host = gpu.launch[gaps.row], case.timeline.host
+    graphs = np.array([is_graph_launch(name) for name in case.timeline.names], dtype=bool)
+    graph = (launch >= 0) & graphs[host.name[launch]] if len(host) else launch >= 0
+    # A graph whose stream is free begins at once: a hole before its first recorded node is one of
+    # its own, made by a node that is not recorded. Only of a stream's first work that is not known.
+    first = rows[np.unique(gpu.stream[rows], return_index=True)[1]]
+    node = graph & ~np.isin(gaps.row, first)
+    return np.where(ns <= SWITCHING_NS, Cause.LATENCY, np.where(node, Cause.GRAPH, Cause.QUEUED))
 
 
 def _pieces(gaps: _Gaps, of: Ints, cause: Ints | Cause, ns: Ints) -> _Columns:
@@ -228,9 +230,10 @@ def _pieces(gaps: _Gaps, of: Ints, cause: Ints | Cause, ns: Ints) -> _Columns:
 
 
 def _host_pieces(  # noqa: PLR0913 - the walk's state, column by column
-    gaps: _Gaps, mine: Ints, latency: Ints, ready: Ints, lane: int, work: HostWork
+    case: Case, gaps: _Gaps, mine: Ints, latency: Ints, ready: Ints, lane: int
 ) -> _Columns:
     """Read what a lane was doing, a launch's latency before some gaps."""
+    work = case.work[lane]
     low, high = gaps.start[mine] - latency, ready - latency
     first = np.searchsorted(work.end, low, side="right")
     count = np.maximum(np.searchsorted(work.start, high, side="left") - first, 0)
@@ -239,7 +242,7 @@ def _host_pieces(  # noqa: PLR0913 - the walk's state, column by column
     stretch = first[gap] + within
     ns = np.minimum(work.end[stretch], high[gap]) - np.maximum(work.start[stretch], low[gap])
     cause = _CAUSE_OF[work.activity[stretch]]
-    held, wait = _after_waits(cause, ns, stretch, work)
+    held, wait = _after_waits(case, cause, ns, stretch, work)
     # What lies outside the lane's tiles is issuing.
     rest = (high - low) - np.bincount(gap, weights=ns, minlength=len(mine)).astype(np.int64)
     of = np.concatenate([gap, gap, np.arange(len(mine))])
@@ -253,24 +256,32 @@ def _host_pieces(  # noqa: PLR0913 - the walk's state, column by column
     )
 
 
-def _after_waits(cause: Bytes, ns: Ints, stretch: Ints, work: HostWork) -> tuple[Ints, Ints]:
-    """Find what of the idle time of each piece the wait before it is to blame for.
+def _after_waits(
+    case: Case, cause: Bytes, ns: Ints, stretch: Ints, work: HostWork
+) -> tuple[Ints, Ints]:
+    """Find what of the idle time of each piece the waits before it are to blame for.
 
-    Had the host not waited, it would have issued all that follows earlier by as much. Returns that
-    time (ns) and the stretch that is the wait.
+    Had the host not waited, it would have issued all that follows earlier by as much, but no more
+    than a step earlier. Returns that time (ns) and the stretch that is the last such wait.
     """
-    place = np.arange(len(work.start))
     waits = np.isin(work.activity, (Activity.SYNC, Activity.COPY))
-    wait = np.maximum.accumulate(np.where(waits, place, -1))[stretch]
-    follows = np.flatnonzero((cause == Cause.LAUNCH) & (wait >= 0))
-    # A wait is as long as the stretches without a pause that it consists of.
-    fresh = np.ones(len(work.start), dtype=bool)
-    fresh[1:] = (work.activity[1:] != work.activity[:-1]) | (work.start[1:] > work.end[:-1])
-    began = work.start[np.maximum.accumulate(np.where(fresh, place, 0))]
-    follows = follows[np.argsort(wait[follows], kind="stable")]
-    issued = np.cumsum(ns[follows]) - ns[follows]  # idle while issuing, before each piece
-    first = np.searchsorted(wait[follows], wait[follows])
-    length = (work.end - began)[wait[follows]]
-    held = np.zeros(len(ns), dtype=np.int64)
-    held[follows] = np.clip(length - (issued - issued[first]), 0, ns[follows])
-    return held, np.where(held > 0, wait, stretch)
+    waits &= work.start >= case.steps.host_start[0]
+    at = np.flatnonzero(waits)
+    last = np.searchsorted(at, stretch, side="right") - 1
+    issued = np.flatnonzero((cause == Cause.LAUNCH) & (last >= 0))
+    issued = issued[np.argsort(last[issued], kind="stable")]
+    idle = np.bincount(last[issued], weights=ns[issued], minlength=len(at))
+    most = float(case.steps.duration.mean())
+    lead, leads = 0.0, np.zeros(len(at))
+    for number, (held, used) in enumerate(
+        zip((work.end - work.start)[at].tolist(), idle.tolist(), strict=True)
+    ):
+        leads[number] = lead = min(lead + held, most)
+        lead -= min(lead, used)
+    before = np.cumsum(ns[issued]) - ns[issued]
+    before -= before[np.searchsorted(last[issued], last[issued])]
+    late = np.zeros(len(ns), dtype=np.int64)
+    late[issued] = np.clip(leads[last[issued]].astype(np.int64) - before, 0, ns[issued])
+    wait = stretch.copy()
+    wait[issued] = at[last[issued]]
+    return late, wait

@@ -36,6 +36,7 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
         r"(Malloc|Free|(Mem)?Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
     ),
 )
+_GRAPH_LAUNCH = re.compile(r"^(cuda|cu|hip)GraphLaunch")
 _SYNCHRONOUS_COPY = re.compile(r"^(cuda|cu|hip)Memcpy(?!.*(Async|Peer))")
 _COMPILED = (
     *((call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS),
@@ -55,6 +56,11 @@ def classify(name: str) -> Call:
 def classify_all(names: Sequence[str]) -> Bytes:
     """Classify every name; the result is indexed by name code."""
     return np.array([classify(name) for name in names], dtype=np.uint8)
+
+
+def is_graph_launch(name: str) -> bool:
+    """Tell whether a call launches a whole graph."""
+    return _GRAPH_LAUNCH.match(name) is not None
 
 
 def is_synchronous_copy(name: str) -> bool:
