@@ -10,11 +10,13 @@ from typing import Protocol
 from tailwave.model import Finding
 from tailwave.recordings.causes import (
     blocking_copy,
+    graph_holes,
     host_contention,
     host_starved,
     host_sync,
     launch_bound,
     looped_optimizer,
+    queued,
     slow_steps,
     small_grid,
     stream_interference,
@@ -46,5 +48,7 @@ RULES: tuple[Rule, ...] = (
     stream_interference,
     wave_tail,
     small_grid,
+    graph_holes,
+    queued,
     slow_steps,
 )

@@ -53,10 +53,12 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         return None
     brings = worth(forecast, "cuda-graph", forecast.division.us(Cause.LAUNCH))
     graphs = "CUDA graphs" if brings.notes else "one CUDA graph"
-    claim = (
-        f"The GPU waits for launches {brings.part} of each step; with its "
-        f"{counted(launches, 'launch', 'launches')} as {graphs} {brings.gain}."
-    )
+    issued = counted(launches, "launch", "launches")
+    if forecast.division.us(Cause.LAUNCH) >= forecast.division.us(Cause.SYNC):
+        waits = f"The GPU waits for launches {brings.part} of each step; with its {issued}"
+    else:
+        waits = f"After its waits the host issues too slowly for the GPU; with its {issued} a step"
+    claim = f"{waits} as {graphs} {brings.gain}."
     return finding(
         brings,
         code=CODE,
