@@ -19,6 +19,7 @@ from tailwave.recordings.causes import (
     queued,
     slow_steps,
     small_grid,
+    straggler,
     stream_interference,
     wave_tail,
 )
@@ -51,4 +52,5 @@ RULES: tuple[Rule, ...] = (
     graph_holes,
     queued,
     slow_steps,
+    straggler,
 )

@@ -35,7 +35,6 @@ from tailwave.recordings.causes.build import (
     idle,
     operators,
     places,
-    times,
     worth,
 )
 from tailwave.recordings.replay.division import Cause
@@ -79,7 +78,6 @@ def _evidence(case: Case, forecast: Forecast, launches: float) -> list[Evidence]
         Evidence("launches in the step", launches, "count"),
         Evidence("GPU idle per launch", host_us / launches, "us"),
     ]
-    for name, total, count in heaviest(operators(case, rows), ns):
-        each = times(count / len(case.steps))
-        found.append(Evidence(f"waiting for {name}, {each}", case.a_step(total), "us"))
+    for name, total, _ in heaviest(operators(case, rows), ns):
+        found.append(Evidence(f"waiting for {name}", case.a_step(total), "us"))
     return found + places(case, rows)

@@ -22,7 +22,7 @@ from tailwave.model import Bytes, GpuKind, Ints
 from tailwave.recordings.timeline.calls import crosses_link, is_graph_launch, is_migration
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity, HostWork
-from tailwave.recordings.timeline.intervals import overlap, union
+from tailwave.recordings.timeline.intervals import overlap, union, union_of
 from tailwave.recordings.timeline.losses import communication
 
 # Idle GPU between two pieces of work, the second of which had arrived: as long as this (ns) it is
@@ -35,24 +35,26 @@ class Cause(enum.IntEnum):
 
     KERNEL = 0  # at least one kernel, memset or copy within the GPU ran
     COLLECTIVE = 1  # of kernels only collectives ran
-    COPY = 2  # only copies over the host link ran
-    MIGRATION = 3  # only pages of managed memory moved
-    LAUNCH = 4  # idle: the host was issuing, too slowly
-    SYNC = 5  # idle: the host waited for the GPU, or issued what it could not while it waited
-    BLOCKED_COPY = 6  # idle: a copy held the host, as above
-    STARVED = 7  # idle: the host was at work that launches nothing
-    CONTENTION = 8  # idle: host work was stretched
-    STARTUP = 9  # idle: context creation, module loading, first-call compilation
-    LATENCY = 10  # idle: the GPU switched from one piece of work to the next
-    GRAPH = 11  # idle: a hole between two nodes of one graph launch
-    QUEUED = 12  # idle: launched, not begun, and nothing that is recorded kept it
-    UNKNOWN = 13  # idle: the launch that ended the gap is not in the recording
+    RANKS = 2  # only collectives ran, in which another rank had not begun
+    COPY = 3  # only copies over the host link ran
+    MIGRATION = 4  # only pages of managed memory moved
+    LAUNCH = 5  # idle: the host was issuing, too slowly
+    SYNC = 6  # idle: the host waited for the GPU, or issued what it could not while it waited
+    BLOCKED_COPY = 7  # idle: a copy held the host, as above
+    STARVED = 8  # idle: the host was at work that launches nothing
+    CONTENTION = 9  # idle: host work was stretched
+    STARTUP = 10  # idle: context creation, module loading, first-call compilation
+    LATENCY = 11  # idle: the GPU switched from one piece of work to the next
+    GRAPH = 12  # idle: a hole between two nodes of one graph launch
+    QUEUED = 13  # idle: launched, not begun, and nothing that is recorded kept it
+    UNKNOWN = 14  # idle: the launch that ended the gap is not in the recording
 
 
 # The code of each share in documents, which is that of the finding it leads to, and its words.
 LABELS = {
     Cause.KERNEL: ("kernels", "kernels at work"),
     Cause.COLLECTIVE: ("collectives", "only collectives (NCCL, RCCL)"),
+    Cause.RANKS: ("straggler", "collectives, waiting for another rank"),
     Cause.COPY: ("copies", "only copies"),
     Cause.MIGRATION: ("page-migration", "only pages of managed memory moving"),
     Cause.LAUNCH: ("launch-bound", "idle, waiting for launches"),
@@ -140,14 +142,16 @@ def _busy(case: Case, rows: Ints) -> Ints:
     computing = ~pages & ~(copied & over_link)
     table = np.zeros((len(steps), len(Cause)), dtype=np.int64)
     reached = np.zeros(len(steps), dtype=np.int64)
-    for cause, included in (
-        (Cause.KERNEL, computing & ~communication(timeline)[rows]),
-        (Cause.COLLECTIVE, computing),
-        (Cause.COPY, ~pages),
-        (Cause.MIGRATION, np.ones(len(rows), dtype=bool)),
+    transfer = gpu.start + case.rank_waited
+    for cause, included, start in (
+        (Cause.KERNEL, computing & ~communication(timeline)[rows], gpu.start),
+        (Cause.COLLECTIVE, computing, transfer),
+        (Cause.RANKS, computing, gpu.start),
+        (Cause.COPY, ~pages, gpu.start),
+        (Cause.MIGRATION, np.ones(len(rows), dtype=bool), gpu.start),
     ):
         chosen = rows[included]
-        covered = overlap(*union(gpu.start[chosen], gpu.end[chosen]), low, high)
+        covered = overlap(*union_of(start[chosen], gpu.end[chosen]), low, high)
         table[:, cause] = covered - reached
         reached = covered
     return table
