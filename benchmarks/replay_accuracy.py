@@ -123,10 +123,10 @@ def profiler(found: dict[str, Recording]) -> Iterator[str]:
         cast, measured = recording.forecast, recording.measured_us
         if cast.case.steps.by == "kernel period":
             continue  # its period is a layer, and what was measured is a step
-        errors.append(error(cast.now_us, measured))
-        covered += cast.low_us <= 1.02 * measured and measured <= 1.02 * cast.high_us
+        errors.append(error(cast.now.us, measured))
+        covered += cast.now.low_us <= 1.02 * measured and measured <= 1.02 * cast.now.high_us
         rows.append(
-            [recording.name, *_times(cast.recorded_us, cast.now_us, measured), f"{errors[-1]:+.0%}"]
+            [recording.name, *_times(cast.now.recorded_us, cast.now.us, measured), f"{errors[-1]:+.0%}"]
         )
     yield f"### Without the profiler\n\n{summary(errors)}"
     yield f"{covered} of {len(errors)} measured times lie in the range given (2% allowed).\n"
