@@ -221,7 +221,9 @@ def _waiting(case: Case, gaps: _Gaps, rows: Ints, ns: Ints) -> Ints:
     # its own, made by a node that is not recorded. Only of a stream's first work that is not known.
     first = rows[np.unique(gpu.stream[rows], return_index=True)[1]]
     node = graph & ~np.isin(gaps.row, first)
-    return np.where(ns <= LONGEST_LATENCY_NS, Cause.LATENCY, np.where(node, Cause.GRAPH, Cause.QUEUED))
+    return np.where(
+        ns <= LONGEST_LATENCY_NS, Cause.LATENCY, np.where(node, Cause.GRAPH, Cause.QUEUED)
+    )
 
 
 def _pieces(gaps: _Gaps, of: Ints, cause: Ints | Cause, ns: Ints) -> _Columns:
