@@ -77,7 +77,7 @@ FAMILIES = (
             "trace_timeline",
         ),
     ),
-    Family("recordings.timeline", imports=("model", "stats", "errors")),
+    Family("recordings.timeline", imports=("model", "figures", "stats", "errors")),
     Family("recordings.replay", imports=("model", "stats", "errors", "recordings.timeline")),
     Family(
         "recordings.causes",

@@ -113,7 +113,7 @@ def diagnose_rank(
     return Diagnosis(
         source=source,
         device=case.device,
-        steps=summarise(timeline, case.steps, case.device.index, len(likely.replayed)),
+        steps=summarise(case.timeline, case.steps, case.device.index, len(likely.replayed)),
         now=likely.now,
         division=shares(case, likely.division),
         findings=findings,

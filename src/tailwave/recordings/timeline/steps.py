@@ -39,6 +39,9 @@ _REPEATS = 2
 # Annotations may overlap by the recorder's rounding (ns).
 _ROUNDING_NS = 1_000
 _WHOLE_TRACE = "whole trace"
+# The first recorded GPU work was queued behind work that is not recorded when it began so much (ns)
+# after its launch: the first launch of a recording takes up to 200 us.
+_LEAD_IN_NS = 1_000_000
 # In place of a step: work launched before the first step, and after the last.
 BEFORE = -1
 AFTER = -2
@@ -277,10 +280,10 @@ def _whole(timeline: Timeline, device: int | None) -> _Bounds:
     if len(mine) == 0:
         low = high = int(timeline.host.start.min(initial=0))
     else:
-        low, high = (
-            int(min(calls.min(initial=gpu.start[mine[0]]), gpu.start[mine[0]])),
-            int(gpu.end[mine].max()),
-        )
+        began, high = int(gpu.start[mine[0]]), int(gpu.end[mine].max())
+        low = int(calls.min(initial=began))
+        # A first call that takes longer than to launch its work starts something up.
+        low = began if began - low > LONGEST_LATENCY_NS else low
     return _Bounds(_WHOLE_TRACE, ("trace",), np.array([low]), np.array([high]))
 
 
@@ -331,7 +334,7 @@ def _opened(timeline: Timeline, own: Flags, gpu_step: Ints, begin: int) -> int:
     first = int(mine[0])
     launch = int(gpu.launch[first])
     arrived = begin if launch < 0 else int(host.end[launch])
-    queued = int(gpu.start[first]) - max(arrived, begin) > LONGEST_LATENCY_NS
+    queued = int(gpu.start[first]) - max(arrived, begin) > _LEAD_IN_NS
     return int(gpu.start[first]) if queued and launch >= 0 else begin
 
 
