@@ -1,7 +1,7 @@
 """The program as it runs in a time that was measured without the recorder.
 
-Better than any estimate: one factor on what the host issues is chosen such that a step takes as long
-as it was measured to take.
+Better than any estimate: one factor on what the host issues is chosen such that a step takes as
+long as it was measured to take.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class ImpossibleTimeError(UsageError):
 def at_measured(case: Case, program: Program, measured_ns: int) -> Program:
     """Scale a recorded program until its step takes the measured time.
 
-    One factor is taken on the host's issuing. Where the step would be too long even without any, the
-    factor is taken on all in which no GPU work runs. Clocks and memory change a whole run by a few
-    per cent: so much may a step differ that the GPU fills, and then everything is scaled.
+    One factor is taken on the host's issuing. Where the step would be too long even without any,
+    the factor is taken on all in which no GPU work runs. Clocks and memory change a whole run by a
+    few per cent: so much may a step differ that the GPU fills, and then everything is scaled.
 
     Raises ImpossibleTimeError for less than the GPU's own work takes, and for more than the
     recorded step.

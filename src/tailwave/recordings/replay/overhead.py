@@ -1,12 +1,11 @@
 """The program as it likely runs without the profiler.
 
 A recorder slows the host down: it logs every operator, call and Python frame on the thread that
-issues them, and what comes of it differs from process to process. The GPU's work hardly changes,
-and neither does what the host does besides issuing. So one factor is taken: how much of the
-recorded issuing is left without the recorder. Nothing in a trace that was tried tells it better than
-that constant does: not the events logged, not the launch calls' durations, not the share of
-operators, calls and pauses (docs/replay.md has the tables). A recorded step is disturbed more or
-less, and the steps that are disturbed least resemble the unrecorded ones most.
+issues them. The GPU's work hardly changes, and neither does what the host does besides issuing. So
+one factor is taken: the share of the recorded issuing that is left without the recorder. Nothing
+else that a trace holds was found to tell it better: not the number of events logged, not how long
+launch calls take, not what operators, calls and pauses make of the time (docs/replay.md has the
+tables). Steps are disturbed more or less, and those disturbed least are most like unrecorded ones.
 
 The same program takes a fifth more or less in another process, recorded or not, so every likely
 time comes with a range.
@@ -30,8 +29,8 @@ from tailwave.recordings.timeline.hostwork import Activity
 # The recorders whose cost the constants are.
 _FITTED = frozenset({"kineto"})
 # Of the issuing in the quieter steps this share is left without the recorder: the least absolute
-# error over the host-bound recordings of docs/replay.md, a program counting once. Left out by
-# program or by host, the others give 0.63 to 0.69.
+# error over the 87 host-bound recordings of docs/replay.md, 36 programs, each counting once.
+# Without any one program, or any one of five hosts, the others give 0.64 to 0.66.
 REAL = 0.65
 # Bounds of the likely host work, as factors of it: nine of ten truths of those recordings.
 FASTEST, SLOWEST = 0.55, 1.5
