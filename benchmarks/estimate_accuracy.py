@@ -1,7 +1,7 @@
 """Judges the likely time without the profiler, and writes the table into docs/replay.md.
 
 Run it from the repository's root; ``--write`` puts the table into the document. Recordings are
-those with a step time that was measured without the profiler: five sets, each from hosts of its own.
+those with a step time measured without the profiler: five sets, each from hosts of its own.
 Judged are the host-bound ones, a program counting once however often it was recorded. The share of
 issuing that is real is fitted anew without the program, or without the host, that is judged.
 """
@@ -147,9 +147,9 @@ def truths(folder: Path) -> Iterator[tuple[str, float, tuple[float, ...]]]:
             yield f"{run_}.rank{rank}.json.gz", (times["before"] + times["after"]) / 2, ()
 
 
-def recordings() -> Iterator[Known]:
+def recordings(sets: dict[str, Path]) -> Iterator[Known]:
     """Read every recording of the sets that are here."""
-    for host, folder in SETS.items():
+    for host, folder in sets.items():
         if not (folder / "truth.json").exists():
             continue
         for file, measured, timings in truths(folder):
@@ -297,7 +297,7 @@ def others(found: list[Known]) -> str:
 
 def main() -> None:
     """Print the tables; with --write, put them into the document."""
-    found = list(recordings())
+    found = list(recordings(SETS))
     bound = [known for known in found if known.busy < HOST_BOUND]
     rest = [known for known in found if known.busy >= HOST_BOUND]
     text = "\n".join([*summary(bound), *noise(bound), others(rest), "", *each(bound)])

@@ -30,7 +30,7 @@ from tailwave.recordings.timeline.hostwork import Activity
 _FITTED = frozenset({"kineto"})
 # Of the issuing in the quieter steps this share is left without the recorder: the least absolute
 # error over the 87 host-bound recordings of docs/replay.md, 36 programs, each counting once.
-# Without any one program, or any one of five hosts, the others give 0.64 to 0.66.
+# Without any one program, or any one of five hosts, the others give 0.64 to 0.65.
 REAL = 0.65
 # Bounds of the likely host work, as factors of it: nine of ten truths of those recordings.
 FASTEST, SLOWEST = 0.55, 1.5
@@ -109,11 +109,13 @@ def _quieter(program: Program) -> float:
 
     Per event logged, since steps differ in what they do.
     """
-    mine = in_steps(program)
+    # What comes before a boundary is the ended step's.
+    step = np.where(program.mark >= 0, program.mark - 1, program.step)
+    mine = (step >= 0) & (step < program.step_count)
     spent = program.work[:, (Activity.ISSUE, Activity.SYNC)].sum(axis=1)
     spent = spent + np.where(waits(program), 0, program.hold)
     of_step = [
-        np.bincount(program.step[mine], weights=each[mine], minlength=program.step_count)
+        np.bincount(step[mine], weights=each[mine], minlength=program.step_count)
         for each in (spent, program.logged.sum(axis=1))
     ]
     issuing, logged = (each[of_step[1] > 0] for each in of_step)
