@@ -107,22 +107,24 @@ def host_times(program: Program, factor: float | Floats, of: tuple[Activity, ...
 def _quieter(program: Program) -> float:
     """Issuing in the quieter third of the steps, as a share of that of all steps.
 
-    Per event logged, since steps differ in what they do.
+    Per launch and wait, since steps differ in what they do.
     """
+    called = program.mark < 0
     # What comes before a boundary is the ended step's.
-    step = np.where(program.mark >= 0, program.mark - 1, program.step)
+    step = np.where(called, program.step, program.mark - 1)
     mine = (step >= 0) & (step < program.step_count)
     spent = program.work[:, (Activity.ISSUE, Activity.SYNC)].sum(axis=1)
     spent = spent + np.where(waits(program), 0, program.hold)
-    of_step = [
+    issuing, calls = (
         np.bincount(step[mine], weights=each[mine], minlength=program.step_count)
-        for each in (spent, program.logged.sum(axis=1))
-    ]
-    issuing, logged = (each[of_step[1] > 0] for each in of_step)
-    if issuing.sum() <= 0:
+        for each in (spent, called)
+    )
+    some = calls > 0
+    if issuing[some].sum() <= 0:
         return 1.0
-    rates = np.sort(issuing / logged)
-    return float(min(rates[(len(rates) - 1) // 3] * logged.sum() / issuing.sum(), 1.0))
+    rates = np.sort(issuing[some] / calls[some])
+    mean = issuing[some].sum() / calls.sum()
+    return float(min(rates[(len(rates) - 1) // 3] / mean, 1.0))
 
 
 def _without_frames(program: Program) -> Program:
