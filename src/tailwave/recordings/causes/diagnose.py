@@ -187,7 +187,7 @@ def _forecast_notes(likely: Forecast) -> tuple[str, ...]:
                 "(dependencies that were not recorded), so no gain can be predicted."
             ),
         )
-    return (likely.unknown_cost,) if likely.unknown_cost else ()
+    return likely.doubts
 
 
 def _rank_notes(

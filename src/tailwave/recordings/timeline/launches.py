@@ -11,7 +11,7 @@ NOT_RECORDED = int(np.iinfo(np.int64).min)
 # Launch to start on an idle GPU when the recording never shows it (ns): H200, profiled and not,
 # 4 to 10 us.
 DEFAULT_LATENCY_NS = 5_000
-# Work that has arrived at an idle GPU begins after as much (ns) at the latest: up to 60 us were seen
+# Work that has arrived at an idle GPU begins within this (ns) at the latest: up to 60 us were seen
 # on a profiled H200. What takes longer was kept by something that is not recorded.
 LONGEST_LATENCY_NS = 100_000
 
