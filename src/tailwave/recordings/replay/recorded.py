@@ -13,6 +13,7 @@ from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 from tailwave.recordings.timeline.intervals import overlap
 from tailwave.recordings.timeline.launches import filled_in_streams, issued
+from tailwave.recordings.timeline.migrations import launched
 
 # A launch call that takes this long (ns) beside a backlog was held by the full queue.
 _HELD_CALL_NS = 50_000
@@ -31,7 +32,8 @@ class _Actions(msgspec.Struct, frozen=True):
 
 def compile_program(case: Case) -> Program:
     """Turn a recording into a program; its run reproduces the recorded times."""
-    timeline, steps = case.timeline, case.steps
+    # Pages that move are part of what touched them: a kernel, or the host at work.
+    (timeline, kept), steps = launched(case.timeline), case.steps
     actions = _actions(case)
     order, rows = _issue_order(timeline, actions)
     position = np.full(len(timeline.gpu), -1, dtype=np.int64)
@@ -45,7 +47,7 @@ def compile_program(case: Case) -> Program:
         axis=0,
         return_inverse=True,
     )[1].ravel()
-    gpu_step = steps.gpu_step[order]
+    gpu_step = steps.gpu_step[kept[order]]
     step = np.searchsorted(steps.host_start, actions.start, side="right") - 1
     # The work before the last boundary is the last step's; what follows it is no step's.
     step[(actions.start >= steps.host_end[-1]) & (actions.mark < 0)] = len(steps)
@@ -63,7 +65,7 @@ def compile_program(case: Case) -> Program:
         host_row=actions.host_row,
         activity=_activity(case, actions),
         lane_start=_lane_starts(actions),
-        row=order,
+        row=kept[order],
         row_step=gpu_step,
         stream=streams.astype(np.int64),
         duration=(timeline.gpu.end - timeline.gpu.start)[order],

@@ -11,6 +11,7 @@ import numpy as np
 
 from tailwave.model import Flags, GpuTable, HostKind, Ints, Timeline
 from tailwave.recordings.timeline.calls import Call, classify_all
+from tailwave.recordings.timeline.migrations import launched
 from tailwave.recordings.timeline.steps import AFTER, BEFORE, Steps
 
 # Shares of the events above which a doubt is worth a note, or withholds the verdict. A profile
@@ -63,6 +64,7 @@ def keep_gpu(gpu: GpuTable, keep: Flags | Ints) -> GpuTable:
 
 def assess(timeline: Timeline) -> Quality:
     """Look for what would make a verdict wrong."""
+    timeline, _ = launched(timeline)
     notes: list[str] = []
     missing_gpu = _launches_without_work(timeline, notes)
     missing_launch = _work_without_launch(timeline, notes)

@@ -1,0 +1,31 @@
+"""Pages of managed memory on the move: rows of the GPU table that nobody launched.
+
+They are no work of the program's: they move because a kernel or the host touched them, and their
+time lies within that of the kernel or the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from msgspec.structs import replace
+
+from tailwave.model import Flags, GpuKind, Ints, Timeline
+from tailwave.recordings.timeline.calls import is_migration
+
+
+def migrations(timeline: Timeline, what: Callable[[str], bool] = is_migration) -> Flags:
+    """Tell which GPU rows are pages on the move, or page faults; ``what`` narrows it by name."""
+    wanted = np.array([what(name) for name in timeline.names], dtype=bool)
+    copied = timeline.gpu.kind == GpuKind.MEMCPY
+    return np.asarray(copied & wanted[timeline.gpu.name] if len(copied) else copied, dtype=bool)
+
+
+def launched(timeline: Timeline) -> tuple[Timeline, Ints]:
+    """Return a timeline of the program's own GPU work, and which rows of the table those are."""
+    gpu, kept = timeline.gpu, np.flatnonzero(~migrations(timeline))
+    if len(kept) == len(gpu):
+        return timeline, kept
+    own = {field: getattr(gpu, field)[kept] for field in gpu.__struct_fields__}
+    return replace(timeline, gpu=replace(gpu, **own)), kept
