@@ -8,7 +8,7 @@ import numpy as np
 from tailwave.model import Bytes, Flags, HostKind, Ints, Timeline
 from tailwave.recordings.replay.program import Program, expanded
 from tailwave.recordings.replay.timing import NEVER, row_timing
-from tailwave.recordings.timeline.calls import Call, classify_all
+from tailwave.recordings.timeline.calls import Call, classify_all, is_device_wait
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 from tailwave.recordings.timeline.intervals import overlap
@@ -184,7 +184,9 @@ def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints,
     """For each action the rows whose end it waited for, with the time to notice it.
 
     The row waited for is the last to have ended when the call returned, among those issued
-    before the call returned. A call that found its work done keeps it as a target.
+    before the call returned. A call that found its work done keeps it as a target. A call that
+    waits for the whole device has the last row of every other stream for targets too, which can
+    become binding in a changed run.
     """
     gpu = timeline.gpu
     hold = actions.end - actions.start
@@ -195,16 +197,33 @@ def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints,
     ends = gpu.end[by_end]
     issue = issued(timeline)
     holds = _may_hold(timeline, actions, ends, np.sort(issue))
+    whole = np.array([is_device_wait(name) for name in timeline.names], dtype=bool)
+    by_issue = np.argsort(issue, kind="stable")
+    moments = issue[by_issue]
+    seen = 0
     for index in np.flatnonzero(holds).tolist():
         start, end = int(actions.start[index]), int(actions.end[index])
         target = _last_done(by_end, ends, issue, start, end)
-        if target >= 0:
-            finished = int(gpu.end[target])
-            bounds[index] = len(rows), len(rows) + 1
-            rows.append(int(position[target]))
-            lags.append(min(end - finished, max(_WAKE_NS, end - max(finished, start))))
-            if finished > start:
-                hold[index] = min(int(hold[index]), _WAKE_NS)
+        if target < 0:
+            continue
+        finished = int(gpu.end[target])
+        first = len(rows)
+        rows.append(int(position[target]))
+        lags.append(min(end - finished, max(_WAKE_NS, end - max(finished, start))))
+        if finished > start:
+            hold[index] = min(int(hold[index]), _WAKE_NS)
+        called = actions.host_row[index]
+        if called >= 0 and whole[timeline.host.name[called]]:
+            # Streams without work since the wait before are done with already.
+            upto = int(np.searchsorted(moments, start, side="right"))
+            others = by_issue[min(seen, upto) : upto]
+            others = others[(gpu.device[others] == gpu.device[target]) & (gpu.end[others] <= end)]
+            last = others[::-1][np.unique(gpu.stream[others][::-1], return_index=True)[1]]
+            last = last[gpu.stream[last] != gpu.stream[target]]
+            rows += position[last].tolist()
+            lags += [0] * len(last)
+            seen = upto
+        bounds[index] = first, len(rows)
     return bounds, np.array(rows, dtype=np.int64), np.array(lags, dtype=np.int64), hold
 
 

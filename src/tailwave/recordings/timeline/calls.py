@@ -36,6 +36,7 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
         r"(Malloc|Free|(Mem)?Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
     ),
 )
+_DEVICE_WAIT = re.compile(r"^(cuda|cu|hip)(Device|Ctx|Context|Thread)Synchronize")
 _GRAPH_LAUNCH = re.compile(r"^(cuda|cu|hip)GraphLaunch")
 # Pages of managed memory; why they moved stands after a comma, unless they were touched.
 _MIGRATION = re.compile(r"(Memcpy \w+|GPU page faults) \(managed(, \w+)?\)$")
@@ -58,6 +59,11 @@ def classify(name: str) -> Call:
 def classify_all(names: Sequence[str]) -> Bytes:
     """Classify every name; the result is indexed by name code."""
     return np.array([classify(name) for name in names], dtype=np.uint8)
+
+
+def is_device_wait(name: str) -> bool:
+    """Tell whether a call waits for all streams of the device."""
+    return _DEVICE_WAIT.match(name) is not None
 
 
 def is_graph_launch(name: str) -> bool:
