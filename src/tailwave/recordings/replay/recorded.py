@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, Flags, HostKind, Ints, Timeline
+from tailwave.recordings.replay.pages import with_pages
 from tailwave.recordings.replay.program import Program, expanded
 from tailwave.recordings.replay.timing import NEVER, row_timing
 from tailwave.recordings.timeline.calls import Call, classify_all, is_device_wait
@@ -32,7 +33,6 @@ class _Actions(msgspec.Struct, frozen=True):
 
 def compile_program(case: Case) -> Program:
     """Turn a recording into a program; its run reproduces the recorded times."""
-    # Pages that move are part of what touched them: a kernel, or the host at work.
     (timeline, kept), steps = launched(case.timeline), case.steps
     actions = _actions(case)
     order, rows = _issue_order(timeline, actions)
@@ -51,7 +51,7 @@ def compile_program(case: Case) -> Program:
     step = np.searchsorted(steps.host_start, actions.start, side="right") - 1
     # The work before the last boundary is the last step's; what follows it is no step's.
     step[(actions.start >= steps.host_end[-1]) & (actions.mark < 0)] = len(steps)
-    return Program(
+    program = Program(
         lane=actions.lane,
         work=_work(case, actions),
         logged=_logged(case, actions),
@@ -78,6 +78,7 @@ def compile_program(case: Case) -> Program:
         counts=timeline.gpu.device[order] == case.device.index,
         weight=np.ones(len(steps)),
     )
+    return with_pages(case, program)
 
 
 def _actions(case: Case) -> _Actions:

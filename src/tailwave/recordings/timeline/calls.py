@@ -39,7 +39,7 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
 _DEVICE_WAIT = re.compile(r"^(cuda|cu|hip)(Device|Ctx|Context|Thread)Synchronize")
 _GRAPH_LAUNCH = re.compile(r"^(cuda|cu|hip)GraphLaunch")
 # Pages of managed memory; why they moved stands after a comma, unless they were touched.
-_MIGRATION = re.compile(r"(Memcpy \w+|GPU page faults) \(managed(, \w+)?\)$")
+_MIGRATION = re.compile(r"(?:Memcpy \w+|GPU page faults) \(managed(?:, (\w+))?\)$")
 _SYNCHRONOUS_COPY = re.compile(r"^(cuda|cu|hip)Memcpy(?!.*(Async|Peer))")
 _COMPILED = (
     *((call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS),
@@ -88,13 +88,13 @@ def is_pageable(name: str) -> bool:
 
 def is_migration(name: str) -> bool:
     """Tell whether a copy's name says that pages of managed memory moved, or faulted."""
-    return _MIGRATION.match(name) is not None
+    return why_moved(name) != ""
 
 
-def is_on_demand(name: str) -> bool:
-    """Tell whether they did because a kernel or the host touched them, or what is near them."""
+def why_moved(name: str) -> str:
+    """Return why pages moved: "touched", "prefetched", "evicted"; "" for copies of other memory."""
     match = _MIGRATION.match(name)
-    return match is not None and match[2] is None
+    return (match[1] or "touched") if match else ""
 
 
 def crosses_link(name: str) -> bool:

@@ -6,18 +6,17 @@ time lies within that of the kernel or the host.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from msgspec.structs import replace
 
 from tailwave.model import Flags, GpuKind, Ints, Timeline
-from tailwave.recordings.timeline.calls import is_migration
+from tailwave.recordings.timeline.calls import why_moved
 
 
-def migrations(timeline: Timeline, what: Callable[[str], bool] = is_migration) -> Flags:
-    """Tell which GPU rows are pages on the move, or page faults; ``what`` narrows it by name."""
-    wanted = np.array([what(name) for name in timeline.names], dtype=bool)
+def migrations(timeline: Timeline, why: str = "") -> Flags:
+    """Tell which GPU rows are pages on the move, or page faults; ``why`` narrows it."""
+    moved = [why_moved(name) for name in timeline.names]
+    wanted = np.array([cause == why if why else cause != "" for cause in moved], dtype=bool)
     copied = timeline.gpu.kind == GpuKind.MEMCPY
     return np.asarray(copied & wanted[timeline.gpu.name] if len(copied) else copied, dtype=bool)
 
