@@ -206,7 +206,7 @@ def _tops(timeline: Timeline, lane: Lane, loaded: Ints) -> _Spans:
 def _held_by_copy(timeline: Timeline, copies: Ints) -> Ints:
     """Of the copy calls, those that held the host.
 
-    Sizeable copies of pageable memory do, and prefetches of pages: they return when most have moved.
+    Sizeable copies of pageable memory do, and prefetches of pages.
     """
     gpu = timeline.gpu
     pageable = np.array([is_pageable(name) for name in timeline.names], dtype=bool)
