@@ -123,8 +123,11 @@ def _released_host(case: Case, program: Program, pages: Flags) -> Program:
     gpu, host, steps = case.timeline.gpu, case.timeline.host, case.steps
     moving = union(gpu.start[pages], gpu.end[pages])
     called = program.host_row >= 0
-    start = np.where(called, host.start[program.host_row], steps.host_end[-1])
-    end = np.where(called, host.end[program.host_row], steps.host_start[0])
+    start = np.full(len(called), steps.host_end[-1])
+    end = np.full(len(called), steps.host_start[0])
+    start[called], end[called] = (
+        column[program.host_row[called]] for column in (host.start, host.end)
+    )
     # The work before a step's boundary and that after it are one stretch, between two calls.
     place, fresh = np.arange(len(start)), np.diff(program.lane, prepend=-1) != 0
     opens = fresh | np.append(True, called[:-1])

@@ -15,10 +15,12 @@ from tailwave.recordings.timeline.calls import why_moved
 
 def migrations(timeline: Timeline, why: str = "") -> Flags:
     """Tell which GPU rows are pages on the move, or page faults; ``why`` narrows it."""
-    moved = [why_moved(name) for name in timeline.names]
-    wanted = np.array([cause == why if why else cause != "" for cause in moved], dtype=bool)
-    copied = timeline.gpu.kind == GpuKind.MEMCPY
-    return np.asarray(copied & wanted[timeline.gpu.name] if len(copied) else copied, dtype=bool)
+    gpu = timeline.gpu
+    copied = np.asarray(gpu.kind == GpuKind.MEMCPY, dtype=bool)
+    used = np.unique(gpu.name[copied])
+    moved = [why_moved(timeline.names[code]) for code in used.tolist()]
+    wanted = [cause == why if why else cause != "" for cause in moved]
+    return copied & np.isin(gpu.name, used[np.array(wanted, dtype=bool)])
 
 
 def launched(timeline: Timeline) -> tuple[Timeline, Ints]:
