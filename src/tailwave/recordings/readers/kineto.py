@@ -17,6 +17,10 @@ from tailwave.recordings.readers.trace_timeline import Trace, collect, timeline_
 WHAT: str = "traces of PyTorch's profiler (.json, .json.gz)"
 SUFFIXES: tuple[str, ...] = (".json", ".json.gz")
 RUNS: str = ""
+RECORD_GPU: str = (
+    "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], and with no other "
+    "profiler on the GPU."
+)
 # What only Kineto writes before the events, in all releases since 2021.
 _OWN = (b'"schemaVersion"', b'"deviceProperties"', b'"traceName"')
 _WANTED = ("deviceProperties", "distributedInfo")

@@ -18,7 +18,7 @@ from tailwave.recordings.replay.overhead import GPU_SPREAD, unprofiled
 from tailwave.recordings.replay.program import Program, same
 from tailwave.recordings.replay.recorded import compile_program
 from tailwave.recordings.replay.sample import sampled
-from tailwave.recordings.timeline.calls import crosses_link
+from tailwave.recordings.timeline.calls import crosses_link, is_migration
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.intervals import covered_by_group
 
@@ -99,7 +99,7 @@ class Forecast(msgspec.Struct, frozen=True):
         gpu = self.case.timeline.gpu
         names = self.case.timeline.names
         # Copies over the link leave the GPU free meanwhile; one within it keeps its memory busy.
-        crosses = np.array([crosses_link(name) for name in names], dtype=bool)
+        crosses = np.array([crosses_link(name) or is_migration(name) for name in names], dtype=bool)
         counted = program.counts & (program.row_step >= 0)
         counted &= ~((gpu.kind[program.row] == GpuKind.MEMCPY) & crosses[gpu.name[program.row]])
         rows, step = program.row[counted], program.row_step[counted]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Flags, GpuKind, Ints, Timeline
+from tailwave.recordings.timeline.migrations import migrations
 
 # Before every moment of a recording: what is not in it was issued before it began.
 NOT_RECORDED = int(np.iinfo(np.int64).min)
@@ -17,12 +18,15 @@ LONGEST_LATENCY_NS = 100_000
 
 
 def issued(timeline: Timeline) -> Ints:
-    """Return when the call that launched each GPU row began (ns), or NOT_RECORDED."""
+    """Return when the call that launched each GPU row began (ns), or NOT_RECORDED.
+
+    Pages move when they are touched, so at their own start.
+    """
     launch = timeline.gpu.launch
     moment = np.full(len(launch), NOT_RECORDED, dtype=np.int64)
     known = launch >= 0
     moment[known] = timeline.host.start[launch[known]]
-    return moment
+    return np.where(migrations(timeline), timeline.gpu.start, moment)
 
 
 def issued_in_order(timeline: Timeline) -> Ints:
