@@ -34,8 +34,10 @@ class KernelKind(enum.StrEnum):
 _WORDS: tuple[tuple[KernelKind, str], ...] = (
     (
         KernelKind.COLLECTIVE,
-        r"nccl|rccl|mscclkernel|nvshmem|rocshmem|cross_device_reduce"
-        r"|all_?(reduce|gather|to_?all)|reduce_?scatter",
+        (
+            r"nccl|rccl|mscclkernel|nvshmem|rocshmem|cross_device_reduce"
+            r"|all_?(reduce|gather|to_?all)|reduce_?scatter"
+        ),
     ),
     # PyTorch's compiler says which of its templates a kernel is made from, before naming all
     # operators in it.
@@ -44,37 +46,49 @@ _WORDS: tuple[tuple[KernelKind, str], ...] = (
     (KernelKind.COPY, r"reshape_and_cache|(store|copy|concat\w*)_kv_?cache"),
     (
         KernelKind.ATTENTION,
-        r"flash_?(fwd|bwd|attn|attention|mla)|\bflash::|mha|sdpa|attention|attn|dot_do_o"
-        r"|(prefill|decode)with\w*kv|^_(fwd|bwd)_(grouped_)?kernel",
+        (
+            r"flash_?(fwd|bwd|attn|attention|mla)|\bflash::|mha|sdpa|attention|attn|dot_do_o"
+            r"|(prefill|decode)with\w*kv|^_(fwd|bwd)_(grouped_)?kernel"
+        ),
     ),
     (
         KernelKind.CONVOLUTION,
-        r"conv(?!ert)|fprop|[dw]grad|winograd|scudnn|\d+cudnn|implicit_gemm"
-        r"|igemm_(fwd|bwd|wrw)|im2(col|d2col)|col2im|fft2d",
+        (
+            r"conv(?!ert)|fprop|[dw]grad|winograd|scudnn|\d+cudnn|implicit_gemm"
+            r"|igemm_(fwd|bwd|wrw)|im2(col|d2col)|col2im|fft2d"
+        ),
     ),
     (
         KernelKind.MATRIX_PRODUCT,
-        r"(?<!fb)gemm|gemv|nvjet|cutlass_\w|cijk_|mat(rix)?_?mul|mul_mat|mmul|fused_moe"
-        r"|(?<![a-z])(add|scaled_|badd|b)?mm(?![a-z])|split_?k_?reduce|marlin|machete",
+        (
+            r"(?<!fb)gemm|gemv|nvjet|cutlass_\w|cijk_|mat(rix)?_?mul|mul_mat|mmul|fused_moe"
+            r"|(?<![a-z])(add|scaled_|badd|b)?mm(?![a-z])|split_?k_?reduce|marlin|machete"
+        ),
     ),
     (
         KernelKind.REDUCTION,
-        r"reduc|soft_?max|norm|welford|moments|gammabeta|^bn_(fw|bw)|pool(?!ed)|loss"
-        r"|arg_?m(ax|in)|top_?k|scan|cum_?(sum|prod)|dot_kernel|histogram"
-        r"|(?<![a-z])(sum|mean|prod|amax|amin|nrm2|asum)(?![a-z])",
+        (
+            r"reduc|soft_?max|norm|welford|moments|gammabeta|^bn_(fw|bw)|pool(?!ed)|loss"
+            r"|arg_?m(ax|in)|top_?k|scan|cum_?(sum|prod)|dot_kernel|histogram"
+            r"|(?<![a-z])(sum|mean|prod|amax|amin|nrm2|asum)(?![a-z])"
+        ),
     ),
     (
         KernelKind.COPY,
-        r"memcpy|memset|(?<!zero)copy|cat_?arr|concat|transpos|permut|gather|scatter"
-        r"|index_?(select|put)|(?<!rotary_)embedding|n(chw|hwc)|reformat|reshape|roll_|slice"
-        r"|unpack|pad(ding)?_?kernel",
+        (
+            r"memcpy|memset|(?<!zero)copy|cat_?arr|concat|transpos|permut|gather|scatter"
+            r"|index_?(select|put)|(?<!rotary_)embedding|n(chw|hwc)|reformat|reshape|roll_|slice"
+            r"|unpack|pad(ding)?_?kernel"
+        ),
     ),
     (
         KernelKind.ELEMENTWISE,
-        r"functor|^loop_|^wrapped_|fusion(_|\.|\d|$)|^cupy_|rnn_?cell|(gru|lstm)_cell|dropout"
-        r"|activation|act_and_mul|[sg]i?e?lu(?![a-z])|relu|glu(?![a-z])|sigmoid|tanh|rotary"
-        r"|(?<![a-z])rope|quant|convert|(?<![a-z])cast|fill|axpy|scale_?packed|sum_?(arr|mat)"
-        r"|(?<![a-z])(vec(tor)?_?)?(add|sub|mul|div|scal|scale)(?![a-z])",
+        (
+            r"functor|^loop_|^wrapped_|fusion(_|\.|\d|$)|^cupy_|rnn_?cell|(gru|lstm)_cell|dropout"
+            r"|activation|act_and_mul|[sg]i?e?lu(?![a-z])|relu|glu(?![a-z])|sigmoid|tanh|rotary"
+            r"|(?<![a-z])rope|quant|convert|(?<![a-z])cast|fill|axpy|scale_?packed|sum_?(arr|mat)"
+            r"|(?<![a-z])(vec(tor)?_?)?(add|sub|mul|div|scal|scale)(?![a-z])"
+        ),
     ),
 )
 _KINDS = tuple((kind, re.compile(words, re.IGNORECASE)) for kind, words in _WORDS)
