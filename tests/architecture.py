@@ -61,6 +61,7 @@ FAMILIES = (
     Family("stats"),
     Family("figures"),
     Family("kernel_names"),
+    Family("kernel_kinds", imports=("kernel_names",)),
     Family("session", imports=("model", "errors")),
     Family("recordings", imports=("recordings",)),
     Family("recordings.activity", imports=("model",)),
@@ -77,7 +78,7 @@ FAMILIES = (
             "trace_timeline",
         ),
     ),
-    Family("recordings.timeline", imports=("model", "figures", "stats", "errors")),
+    Family("recordings.timeline", imports=("model", "figures", "kernel_kinds", "stats", "errors")),
     Family("recordings.replay", imports=("model", "stats", "errors", "recordings.timeline")),
     Family(
         "recordings.causes",

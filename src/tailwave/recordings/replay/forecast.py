@@ -72,8 +72,8 @@ class Forecast(msgspec.Struct, frozen=True):
         return (
             *said,
             (
-                f"What {recorder} itself cost the host is not known and was not taken off: without it "
-                f"a step may take as little as {low}."
+                f"What {recorder} itself cost the host is not known and was not taken off: without "
+                f"it a step may take as little as {low}."
             ),
         )
 
