@@ -14,6 +14,8 @@ from tailwave.recordings.causes import (
     host_starved,
     host_sync,
     launch_bound,
+    looped_optimizer,
+    slow_steps,
     small_grid,
     stream_interference,
     wave_tail,
@@ -40,7 +42,9 @@ RULES: tuple[Rule, ...] = (
     host_starved,
     host_contention,
     blocking_copy,
+    looped_optimizer,
     stream_interference,
     wave_tail,
     small_grid,
+    slow_steps,
 )

@@ -13,7 +13,7 @@ from tailwave.recordings.replay.change import (
     without_targets,
     without_work,
 )
-from tailwave.recordings.replay.program import Dependency, Program
+from tailwave.recordings.replay.program import Dependency, Program, expanded
 from tailwave.recordings.timeline.calls import SIZEABLE_COPY, direction
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
@@ -83,7 +83,7 @@ def _released(program: Program, moved: Flags) -> Program:
 
 def _waits_for(program: Program, moved: Flags) -> Flags:
     """Tell which actions wait for a moved copy and for nothing else."""
-    owner = np.repeat(np.arange(len(program.lane)), np.diff(program.targets, axis=1).ravel())
+    owner = expanded(program.targets)[1]
     waits = np.zeros(len(program.lane), dtype=bool)
     waits[owner[moved[program.target_row]]] = True
     return waits & in_steps(program)

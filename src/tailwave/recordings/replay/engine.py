@@ -15,7 +15,7 @@ from collections import deque
 import msgspec
 import numpy as np
 
-from tailwave.model import Ints
+from tailwave.model import Floats, Ints
 from tailwave.recordings.replay.program import Program
 from tailwave.recordings.timeline.steps import BEFORE
 
@@ -31,17 +31,20 @@ class Run(msgspec.Struct, frozen=True):
     action_start: Ints
     action_end: Ints
     step: Ints  # each step's time, completion to completion
+    weight: Floats  # how many steps each stands for
 
     @property
     def step_us(self) -> float:
-        """Median step time (us)."""
-        return float(np.median(self.step)) / 1e3
+        """Mean step time (us)."""
+        return float(np.average(self.step, weights=self.weight)) / 1e3
 
 
 def run(program: Program) -> Run:
     """Run a program in virtual time."""
     start, end, action_start, action_end = _execute(program)
-    return Run(start, end, action_start, action_end, _steps(program, end, action_start))
+    return Run(
+        start, end, action_start, action_end, _steps(program, end, action_start), program.weight
+    )
 
 
 def _execute(program: Program) -> tuple[Ints, Ints, Ints, Ints]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tailwave.model import GpuKind
+from tailwave.model import GpuKind, Ints, Prediction, StepTime
 from tailwave.recordings.replay.change import Change
+from tailwave.recordings.replay.division import Cause, Division, divide
 from tailwave.recordings.replay.engine import run
 from tailwave.recordings.replay.overhead import Overhead, unprofiled
 from tailwave.recordings.replay.program import Program, same
 from tailwave.recordings.replay.recorded import compile_program
+from tailwave.recordings.replay.sample import sampled
 from tailwave.recordings.timeline.calls import crosses_link
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.intervals import covered_by_group
@@ -24,7 +26,6 @@ IDENTITY_TOLERANCE = 0.05
 # Kernels themselves take longer or shorter from run to run (clocks, memory): the least range given.
 GPU_SPREAD = 0.05
 _US_PER_MS = 1_000
-# Copies that leave the GPU free meanwhile; one within it keeps its memory busy.
 
 
 class Outlook(msgspec.Struct, frozen=True):
@@ -37,20 +38,21 @@ class Outlook(msgspec.Struct, frozen=True):
 class Forecast(msgspec.Struct, frozen=True):
     """A case that can be run again.
 
-    ``now_us`` is the likely step time without the profiler, ``low_us`` to ``high_us`` its range;
-    ``recorded_us`` the recorded one. ``identity_error`` is the worst relative error of any step
-    when the recording is replayed unchanged.
+    ``recorded`` is the program whose run gives the recording back, of the steps ``replayed`` alone;
+    ``likely`` the same without the recorder's cost, and ``now`` what a step of it takes.
+    ``identity_error`` is by how much the recorded steps were missed when they were replayed
+    unchanged, as a share of them. ``answers`` keeps what was asked, by the names of the what-ifs.
     """
 
     case: Case
+    division: Division
     recorded: Program
+    replayed: Ints
     likely: Program
-    recorded_us: float
-    now_us: float
-    low_us: float
-    high_us: float
+    now: StepTime
     identity_error: float
     overhead: Overhead
+    answers: dict[tuple[str, ...], Prediction]
 
     @property
     def sound(self) -> bool:
@@ -60,9 +62,10 @@ class Forecast(msgspec.Struct, frozen=True):
     @property
     def unknown_cost(self) -> str:
         """What is to be said where the recorder's cost is not known and may matter, else ""."""
-        milliseconds = self.low_us / _US_PER_MS
-        low = f"{milliseconds:.2f} ms" if milliseconds >= 1 else f"{self.low_us:.0f} us"
-        if self.overhead.known or self.low_us >= self.now_us * (1 - GPU_SPREAD):
+        now = self.now
+        milliseconds = now.low_us / _US_PER_MS
+        low = f"{milliseconds:.2f} ms" if milliseconds >= 1 else f"{now.low_us:.0f} us"
+        if now.by != "recorded" or now.low_us >= now.us * (1 - GPU_SPREAD):
             return ""
         kind = self.case.timeline.kind
         recorder = "tailwave's recorder" if kind == "record" else kind
@@ -75,23 +78,24 @@ class Forecast(msgspec.Struct, frozen=True):
         """Run the likely program under some changes, one upon the other."""
         program, notes = self.changed(*changes)
         if same(program, self.likely):
-            return Outlook(self.now_us, notes)
+            return Outlook(self.now.us, notes)
         return Outlook(max(run(program).step_us, self._least(program)), notes)
 
     def _least(self, program: Program) -> float:
         """Time (us) that the GPU needs for a step when its streams overlap no more than recorded.
 
         Which streams depend on which is known only where it was binding, so a replay overlaps
-        them too freely. Where the work of neighbouring steps overlapped too, the likely program
-        needs less than that; a change then needs less in proportion.
+        them too freely. What the recorded step kept busy, a change shortens in proportion.
         """
-        likely = self._busy(self.likely)
-        return self._busy(program) * min(1.0, self.now_us / likely if likely else 1.0)
+        busy = self.division.us(Cause.KERNEL) + self.division.us(Cause.COLLECTIVE)
+        likely = self._needed(self.likely)
+        return busy * self._needed(program) / likely if likely else 0.0
 
-    def _busy(self, program: Program) -> float:
-        """Time (us) that the work of a step keeps the GPU busy, overlapping as recorded."""
+    def _needed(self, program: Program) -> float:
+        """Time (ns) that the work of a step keeps the GPU busy, overlapping as recorded."""
         gpu = self.case.timeline.gpu
         names = self.case.timeline.names
+        # Copies over the link leave the GPU free meanwhile; one within it keeps its memory busy.
         crosses = np.array([crosses_link(name) for name in names], dtype=bool)
         counted = program.counts & (program.row_step >= 0)
         counted &= ~((gpu.kind[program.row] == GpuKind.MEMCPY) & crosses[gpu.name[program.row]])
@@ -101,7 +105,7 @@ class Forecast(msgspec.Struct, frozen=True):
         recorded = np.bincount(step, weights=end - start, minlength=count)
         needed = np.bincount(step, weights=program.duration[counted], minlength=count)
         overlapped = np.divide(busy, recorded, out=np.ones(count), where=recorded > 0)
-        return float(np.median(overlapped * needed)) / 1e3
+        return float(np.average(overlapped * needed, weights=program.weight))
 
     def changed(self, *changes: Change) -> tuple[Program, tuple[str, ...]]:
         """Apply changes to the likely program without running it."""
@@ -115,20 +119,30 @@ class Forecast(msgspec.Struct, frozen=True):
 
 def forecast(case: Case) -> Forecast:
     """Prepare a case for what-ifs."""
-    recorded = compile_program(case.timeline, case.steps, case.attribution)
-    replayed = run(recorded)
-    length = np.maximum(case.steps.duration, 1)
-    error = float(np.max(np.abs(replayed.step - case.steps.duration) / length))
+    duration = case.steps.duration
+    recorded, replayed = sampled(compile_program(case), duration)
+    missed = np.abs(run(recorded).step - duration[replayed])
+    length = np.average(duration[replayed], weights=recorded.weight)
     overhead = unprofiled(case, recorded)
-    now = run(overhead.likely).step_us
     return Forecast(
         case=case,
+        division=divide(case),
         recorded=recorded,
+        replayed=replayed,
         likely=overhead.likely,
-        recorded_us=replayed.step_us,
-        now_us=now,
+        now=_now(case, overhead),
+        identity_error=float(np.average(missed, weights=recorded.weight) / max(length, 1)),
+        overhead=overhead,
+        answers={},
+    )
+
+
+def _now(case: Case, overhead: Overhead) -> StepTime:
+    now = run(overhead.likely).step_us
+    return StepTime(
+        us=now,
         low_us=min(run(overhead.fastest).step_us, now * (1 - GPU_SPREAD)),
         high_us=max(run(overhead.slowest).step_us, now * (1 + GPU_SPREAD)),
-        identity_error=error,
-        overhead=overhead,
+        by="estimated" if overhead.known else "recorded",
+        recorded_us=case.step_us,
     )

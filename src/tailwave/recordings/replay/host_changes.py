@@ -18,7 +18,7 @@ from tailwave.recordings.replay.change import (
     without_targets,
     without_work,
 )
-from tailwave.recordings.replay.program import DEFAULT_LATENCY_NS, Program, replace_rows
+from tailwave.recordings.replay.program import Program
 from tailwave.recordings.timeline.calls import Call, classify_all, direction
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
@@ -86,7 +86,7 @@ def _as_graph(program: Program, case: Case, member: Flags, before: Flags) -> Pro
     """
     by = issuer(program)
     graphed = (by >= 0) & member[by]
-    usual = case.attribution.launch_latency or DEFAULT_LATENCY_NS
+    usual = case.launch_latency
     share = NODE_GAP_SHARE * np.minimum(program.duration, NODE_GAP_LONGEST_NS)
     node_gap = NODE_GAP_NS + share.astype(np.int64)
     return msgspec.structs.replace(
@@ -120,7 +120,7 @@ def no_sync(case: Case, program: Program) -> Changed:
     changed = msgspec.structs.replace(changed, hold=hold)
     by = issuer(changed)
     fetched = (by >= 0) & fetching[by] & _to_host(case, changed)
-    return Changed(replace_rows(changed, ~fetched))
+    return Changed(changed.keep_rows(~fetched))
 
 
 def _to_host(case: Case, program: Program) -> Flags:

@@ -36,9 +36,8 @@ class Replay(msgspec.Struct, frozen=True):
         return Predictions(
             source=self.source,
             device=case.device,
-            steps=summarise(case.timeline, case.steps, case.device.index),
-            step_us_now=likely.now_us,
-            step_us_range=(likely.low_us, likely.high_us),
+            steps=summarise(case.timeline, case.steps, case.device.index, len(likely.replayed)),
+            now=likely.now,
             what_ifs=tuple(alone),
             combined=None if whatifs else best_combination(likely, alone),
             notes=self.notes,
@@ -47,7 +46,7 @@ class Replay(msgspec.Struct, frozen=True):
     def timeline(self, whatifs: Sequence[WhatIf]) -> Timeline:
         """Return the timeline that is predicted under some changes."""
         program, _ = self.likely.changed(*(whatif.change for whatif in in_order(list(whatifs))))
-        return predicted_timeline(self.likely.case, program, run(program))
+        return predicted_timeline(self.likely, program, run(program))
 
 
 def replay(timelines: Iterable[Timeline], path: str) -> Replay:

@@ -6,14 +6,13 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, Flags, HostKind, Ints, Timeline
-from tailwave.recordings.replay.program import Program
+from tailwave.recordings.replay.program import Program, expanded
 from tailwave.recordings.replay.timing import NEVER, row_timing
-from tailwave.recordings.timeline.attribution import Attribution
 from tailwave.recordings.timeline.calls import Call, classify_all
+from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 from tailwave.recordings.timeline.intervals import overlap
 from tailwave.recordings.timeline.launches import filled_in_streams, issued
-from tailwave.recordings.timeline.steps import Steps
 
 # A launch call that takes this long (ns) beside a backlog was held by the full queue.
 _HELD_CALL_NS = 50_000
@@ -30,15 +29,16 @@ class _Actions(msgspec.Struct, frozen=True):
     mark: Ints
 
 
-def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) -> Program:
-    """Turn a timeline into a program; its run reproduces the recording."""
-    actions = _actions(timeline, steps, attribution)
+def compile_program(case: Case) -> Program:
+    """Turn a recording into a program; its run reproduces the recorded times."""
+    timeline, steps = case.timeline, case.steps
+    actions = _actions(case)
     order, rows = _issue_order(timeline, actions)
     position = np.full(len(timeline.gpu), -1, dtype=np.int64)
     position[order] = np.arange(len(order))
     targets, target_row, target_lag, hold = _waits(timeline, actions, position)
     timing = row_timing(
-        timeline, attribution, order, position, _issued_at(actions, rows, len(order))
+        timeline, case.launch_latency, order, position, _issued_at(actions, rows, len(order))
     )
     streams = np.unique(
         np.column_stack([timeline.gpu.device[order], timeline.gpu.stream[order]]),
@@ -51,8 +51,8 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
     step[(actions.start >= steps.host_end[-1]) & (actions.mark < 0)] = len(steps)
     return Program(
         lane=actions.lane,
-        work=_work(attribution, actions),
-        logged=_logged(timeline, attribution, actions),
+        work=_work(case, actions),
+        logged=_logged(case, actions),
         hold=hold,
         rows=rows,
         targets=targets,
@@ -61,7 +61,7 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         mark=actions.mark,
         step=step,
         host_row=actions.host_row,
-        activity=_activity(attribution, actions),
+        activity=_activity(case, actions),
         lane_start=_lane_starts(actions),
         row=order,
         row_step=gpu_step,
@@ -73,20 +73,21 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         dep_lag=timing.dep_lag,
         dep_kind=timing.dep_kind,
         issue=_fixed_starts(timeline, order, rows),
-        counts=timeline.gpu.device[order] == attribution.device,
-        step_count=len(steps),
+        counts=timeline.gpu.device[order] == case.device.index,
+        weight=np.ones(len(steps)),
     )
 
 
-def _actions(timeline: Timeline, steps: Steps, attribution: Attribution) -> _Actions:
+def _actions(case: Case) -> _Actions:
     """Collect launches, holding calls and step boundaries of every lane, in order."""
+    timeline, steps = case.timeline, case.steps
     host, gpu = timeline.host, timeline.gpu
     calls = classify_all(timeline.names)
     runtime = host.kind == HostKind.RUNTIME
     wanted = runtime & np.isin(calls[host.name], (Call.WAIT, Call.ALLOCATE))
     wanted[gpu.launch[gpu.launch >= 0]] = True
     lane_of = np.full(len(timeline.threads), -1, dtype=np.int64)
-    for number, lane in enumerate(attribution.lanes):
+    for number, lane in enumerate(case.lanes):
         lane_of[list(lane.threads)] = number
     rows = np.flatnonzero(wanted & (lane_of[host.thread] >= 0))
     boundary = np.append(steps.host_start, steps.host_end[-1])
@@ -98,7 +99,7 @@ def _actions(timeline: Timeline, steps: Steps, attribution: Attribution) -> _Act
     # A step boundary comes before a call that begins at the same moment.
     order = np.lexsort((mark < 0, start, lanes))
     lanes, start, end = lanes[order], start[order], end[order]
-    for number in range(len(attribution.lanes)):
+    for number in range(len(case.lanes)):
         mine = lanes == number
         reach = np.maximum.accumulate(end[mine])
         start[mine] = np.maximum(start[mine], np.concatenate([[NEVER], reach[:-1]]))
@@ -111,12 +112,12 @@ def _lane_starts(actions: _Actions) -> Ints:
     return actions.start[np.unique(actions.lane, return_index=True)[1]]
 
 
-def _work(attribution: Attribution, actions: _Actions) -> Ints:
+def _work(case: Case, actions: _Actions) -> Ints:
     """Host time before each action since the one before it, by activity."""
     table = np.zeros((len(actions.lane), len(Activity)), dtype=np.int64)
     follows = np.flatnonzero(np.diff(actions.lane, prepend=-1) == 0)
     low, high = actions.end[follows - 1], actions.start[follows]
-    for lane, work in enumerate(attribution.work):
+    for lane, work in enumerate(case.work):
         mine = actions.lane[follows] == lane
         for activity in Activity:
             of_kind = work.activity == activity
@@ -127,12 +128,12 @@ def _work(attribution: Attribution, actions: _Actions) -> Ints:
     return table
 
 
-def _logged(timeline: Timeline, attribution: Attribution, actions: _Actions) -> Ints:
+def _logged(case: Case, actions: _Actions) -> Ints:
     """Rows of each HostKind but annotations that began since the action before in the lane."""
-    host = timeline.host
+    host = case.timeline.host
     table = np.zeros((len(actions.lane), 3), dtype=np.int64)
     kinds = (HostKind.OPERATOR, HostKind.RUNTIME, HostKind.PYTHON)
-    for number, lane in enumerate(attribution.lanes):
+    for number, lane in enumerate(case.lanes):
         mine = np.flatnonzero(actions.lane == number)
         own = np.isin(host.thread, lane.threads)
         for column, kind in enumerate(kinds):
@@ -142,10 +143,10 @@ def _logged(timeline: Timeline, attribution: Attribution, actions: _Actions) -> 
     return table
 
 
-def _activity(attribution: Attribution, actions: _Actions) -> Bytes:
+def _activity(case: Case, actions: _Actions) -> Bytes:
     """What the lane of each action was doing when it began."""
     result = np.full(len(actions.lane), Activity.ISSUE, dtype=np.uint8)
-    for lane, work in enumerate(attribution.work):
+    for lane, work in enumerate(case.work):
         mine = np.flatnonzero(actions.lane == lane)
         if len(work.start):
             at = np.searchsorted(work.start, actions.start[mine], side="right") - 1
@@ -229,8 +230,8 @@ def _last_done(by_end: Ints, ends: Ints, issue: Ints, start: int, end: int) -> i
 def _issued_at(actions: _Actions, rows: Ints, count: int) -> Ints:
     """When the action that issues each GPU row began; long ago if none does."""
     moment = np.full(count, NEVER, dtype=np.int64)
-    for action in np.flatnonzero(rows[:, 1] > rows[:, 0]):
-        moment[rows[action, 0] : rows[action, 1]] = actions.start[action]
+    owned, owner = expanded(rows)
+    moment[owned] = actions.start[owner]
     return moment
 
 

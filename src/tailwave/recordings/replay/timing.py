@@ -12,8 +12,7 @@ import numpy as np
 
 from tailwave.model import Bytes, Ints, Timeline
 from tailwave.recordings.replay.dependencies import UNEXPLAINED_NS, DependencyFinder, joined_rows
-from tailwave.recordings.replay.program import DEFAULT_LATENCY_NS, Dependency
-from tailwave.recordings.timeline.attribution import Attribution
+from tailwave.recordings.replay.program import Dependency
 
 # Long before every moment of a recording, with room to add to it.
 NEVER = np.iinfo(np.int64).min // 4
@@ -29,15 +28,15 @@ class Timing(msgspec.Struct, frozen=True):
     dep_kind: Bytes
 
 
-def row_timing(
-    timeline: Timeline, attribution: Attribution, order: Ints, position: Ints, called: Ints
-) -> Timing:
-    """Split each row's recorded start into what it waited for since it was ``called`` for."""
+def row_timing(timeline: Timeline, usual: int, order: Ints, position: Ints, called: Ints) -> Timing:
+    """Split each row's recorded start into what it waited for since it was ``called`` for.
+
+    ``usual`` is the time from a launch to the start of its work on an idle GPU (ns).
+    """
     gpu = timeline.gpu
     start = gpu.start[order]
     known = gpu.launch[order] >= 0
     before = stream_predecessor_end(timeline, order)
-    usual = attribution.launch_latency or DEFAULT_LATENCY_NS
     queued = ~known | (called + usual <= before)
     since_before = start - before
     # Of an unrecorded launch nothing is known but that it came in time.

@@ -72,6 +72,11 @@ def is_pageable(name: str) -> bool:
     return "pageable" in name.lower()
 
 
+def is_migration(name: str) -> bool:
+    """Tell whether a copy's name says that it moved pages of managed memory."""
+    return "(managed)" in name
+
+
 def crosses_link(name: str) -> bool:
     """Tell whether a copy's name says that it goes over the link between host and GPU."""
     return direction(name) in ("HtoD", "DtoH")

@@ -60,6 +60,7 @@ class Activity(enum.IntEnum):
     COPY = 2  # held by a copy of pageable memory
     STARVED = 3  # not issuing: input pipeline, sleep, preprocessing
     STRETCHED = 4  # issuing, but the same piece of work takes far less time elsewhere
+    STARTUP = 5  # context creation, module loading, first-call compilation
 
 
 class HostWork(msgspec.Struct, frozen=True):

@@ -95,18 +95,22 @@ def find_steps(timeline: Timeline, device: int | None = None) -> Steps:
     return _complete(timeline, bounds, device)
 
 
-def summarise(timeline: Timeline, steps: Steps, device: int | None = None) -> StepsSummary:
-    """Give the figures that describe the steps: count, median time, GPU busy time (us).
-
-    Of an even number of steps the median is the lower of the two in the middle, a step that was
-    recorded, so that its division adds up to it.
-    """
-    busy = gpu_busy(timeline, steps, device)
+def summarise(
+    timeline: Timeline, steps: Steps, device: int | None = None, replayed: int | None = None
+) -> StepsSummary:
+    """Give the figures that describe the steps: how many, how long, how busy the GPU (us)."""
+    length = steps.duration / 1e3
+    p90, p99 = np.percentile(length, (90, 99))
     return StepsSummary(
         count=len(steps),
         by=steps.by,
-        median_us=float(steps.duration[steps.typical]) / 1e3,
-        gpu_busy_us=float(np.median(busy)) / 1e3,
+        mean_us=float(length.mean()),
+        median_us=float(np.median(length)),
+        p90_us=float(p90),
+        p99_us=float(p99),
+        max_us=float(length.max()),
+        gpu_busy_us=float(gpu_busy(timeline, steps, device).mean()) / 1e3,
+        replayed=len(steps) if replayed is None else replayed,
     )
 
 
