@@ -177,6 +177,7 @@ FAMILIES = (
             "bar",
             "console",
             "reading",
+            "step_time",
             "trial_options",
             "trying",
         ),

@@ -21,7 +21,15 @@ class profile:  # noqa: N801  torch's name
         self.activities = activities
 
     def start(self) -> None:
-        """Start."""
+        """Start at once."""
+        events.append("start")
+
+    def prepare_trace(self) -> None:
+        """Get ready."""
+        events.append("prepare")
+
+    def start_trace(self) -> None:
+        """Start, once it is ready."""
         events.append("start")
 
     def stop(self) -> None:
@@ -30,7 +38,7 @@ class profile:  # noqa: N801  torch's name
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events."""
-        Path(path).write_text(json.dumps(events), "utf-8")
+        Path(path).write_text(json.dumps({"traceEvents": events}), "utf-8")
 
 
 class record_function:  # noqa: N801  torch's name
