@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +13,7 @@ import pytest
 from tailwave.cures.catalogue.fused_optimizer import FusedOptimizer
 from tailwave.cures.catalogue.prefetch import Prefetch
 from tailwave.cures.hook.action import Action
-from tests.cures.hook.programs import FAKE_TORCH, Ran, trial
+from tests.cures.hook.programs import FAKE_TORCH, Ran, fake_torch, trial
 
 
 def run(
@@ -34,17 +32,7 @@ def run(
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """Return the fake, new for each test, as the torch of this very process."""
-    for name in loaded():
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(FAKE_TORCH)
-    yield importlib.import_module("torch")
-    for name in loaded():
-        del sys.modules[name]
-
-
-def loaded() -> list[str]:
-    """The modules of torch, be it the fake, that this process has loaded."""
-    return [name for name in sys.modules if name.partition(".")[0] == "torch"]
+    yield from fake_torch(monkeypatch)
 
 
 def here(
@@ -327,7 +315,7 @@ def test_a_profile_is_ended_with_the_program(tmp_path: Path) -> None:
 
 
 def test_a_program_that_profiles_itself_is_not_profiled(tmp_path: Path) -> None:
-    """A process has one profiler, and the program's own comes first; its steps count all the same."""
+    """A process has one profiler, and the program's own comes first; steps count all the same."""
     source = (
         "import tailwave, torch\n"
         "torch.cuda.init()\n"

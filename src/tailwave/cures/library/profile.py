@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SUFFIXES: Final = (".json.gz", ".json")
 
 
-def profile(path: str | os.PathLike[str], *, steps: int = 5, warmup: int = 60) -> Profile:
+def profile(path: str | os.PathLike[str], *, steps: int = 5, warmup: int = 30) -> Profile:
     """Record some steps of a loop of PyTorch, and time plain ones before and after them.
 
     For a ``with`` around the loop, in which ``p.step()`` (or `tailwave.step`) ends each step. The
@@ -55,6 +55,7 @@ class Profile(Closing):
             )
         own, ranks = rank()
         self.path = _of_rank(path, own) if ranks > 1 else path
+        self._torch, self._warmup = torch, warmup
         self._recording = TorchProfile(torch, self.path, steps=steps, warmup=warmup)
         self._before: marks.Recorder | None = None
         self._steps = 0
@@ -90,6 +91,8 @@ class Profile(Closing):
             except UsageError:
                 marks.attach(self._before)
                 raise
+        # torch's profiler imports it at its first start, which the loop need not wait for.
+        getattr(self._torch, "_inductor", None)
         self._open = True
         return super().__enter__()
 
@@ -105,8 +108,8 @@ class Profile(Closing):
             self._failed(error)
         if not self._recording.written:
             self._why_not = self._why_not or (
-                f"the loop ended after {self._steps} steps, before their recording: it begins when "
-                "they are steady, or after the `warmup` of tailwave.profile(path, warmup=60)"
+                f"the loop ended after {self._steps} steps, before their recording; it begins when "
+                f"they are steady, or soon after {self._warmup} of them (give a smaller `warmup`)"
             )
             warnings.warn(f"no trace was written: {self._why_not}.", stacklevel=3)
 

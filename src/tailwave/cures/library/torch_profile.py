@@ -38,6 +38,7 @@ _LONGEST_WARMUP_S: Final = 60.0
 _WARMUP_TOGETHER: Final = 24
 _LEFT_OUT_TOGETHER: Final = 4
 _MOST_LEFT_OUT: Final = 16
+_SHORT_PAUSE_S: Final = 0.05  # too short for that
 _LOOK_EACH: Final = 4  # marks of the warm-up, so that a mark stays cheap
 # From this CUDA on CUPTI can leave a process whatever runs in it (before, CUDA graphs crashed).
 _CUPTI_LEAVES: Final = (12, 6)
@@ -82,7 +83,7 @@ class TorchProfile:
         self._before: Sequence[float] = ()
         self._profiler: Any = None
         self._step: Any = None
-        self._leaves = self._stopped = False
+        self._leaves = self._stopped = self._together = False
         self._phase: Phase = self._warm_up
 
     def mark(self) -> None:
@@ -115,19 +116,21 @@ class TorchProfile:
         return self._rest
 
     def _warm_up(self) -> Phase:
-        self._first_mark = self._first_mark or time.monotonic()
+        if self._marks == 0:
+            self._first_mark, self._together = time.monotonic(), rank()[1] > 1
         self._marks += 1
         self._time()
         if not self._is_warm():
             return self._warm_up
         times = list(self._clock.us)
         self._before = times[-max(len(latest(times)), len(times) // 2) :] if times else ()
+        self._clock = HostSteps()
         self._profiler = self._made()
         self._pausing(self._profiler.prepare_trace)
         return self._get_ready
 
     def _is_warm(self) -> bool:
-        if _ranks() > 1:
+        if self._together:
             return self._marks >= min(self._warmup, _WARMUP_TOGETHER)
         if self._marks >= self._warmup:
             return True
@@ -153,7 +156,6 @@ class TorchProfile:
             return self._record
         self._leaves = _cupti_leaves(self._torch)
         self._pausing(self._stop)
-        self._clock = HostSteps()
         return self._get_going
 
     def _get_going(self) -> Phase:
@@ -178,10 +180,10 @@ class TorchProfile:
 
     def _is_settled(self) -> bool:
         self._left_out += 1
-        if _ranks() > 1:
+        if self._together:
             return self._left_out >= _LEFT_OUT_TOGETHER
-        long_enough = time.monotonic() - self._resumed >= self._pause_s
-        return long_enough or self._left_out >= _MOST_LEFT_OUT
+        long_enough = time.monotonic() - self._resumed >= self._pause_s - _SHORT_PAUSE_S
+        return long_enough or self._left_out >= min(_MOST_LEFT_OUT, self._warmup)
 
     def _pausing(self, call: Callable[[], None]) -> None:
         began = time.monotonic()
@@ -236,14 +238,14 @@ class TorchProfile:
         after = list(self._clock.us) if len(self._clock.us) >= _FEWEST else ()
         # Where CUPTI stays in the process, each call of CUDA goes on taking longer.
         counted = [_mean(times) for times in (before, after if self._leaves else ()) if times]
-        found: dict[str, object] = {"steps_timed": len(before) + len(after)}
+        found: dict[str, object] = {}
         if counted:
             found["plain_step_us"] = _mean(counted)
         if before:
             found |= {"plain_before_us": _mean(before), "steady": is_steady(before)}
         if after:
             found["plain_after_us"] = _mean(after)
-        return found
+        return {**found, "steps_timed": len(before) + len(after)}
 
 
 def latest(times: Sequence[float]) -> list[float]:
@@ -276,10 +278,6 @@ def rank() -> tuple[int, int]:
         return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     except (KeyError, ValueError):
         return 0, 1
-
-
-def _ranks() -> int:
-    return rank()[1]
 
 
 def _cupti_leaves(torch: ModuleType) -> bool:

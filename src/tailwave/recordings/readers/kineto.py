@@ -97,7 +97,7 @@ def _device(entry: dict[str, Any]) -> DeviceInfo:
 
 
 def _plain_note(plain: dict[str, Any]) -> str:
-    """Say where the measured step may be another than the recorded ones; nothing where it is not."""
+    """Say where the measured step may be another than the recorded ones are; else nothing."""
     before, after = (_microseconds(plain, f"plain_{when}_us") for when in ("before", "after"))
     if before and after and not 1 / _DRIFT <= after / before <= _DRIFT:
         return (

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 events: list[str] = []
+configs: list[object] = []
 
 
 def supported_activities() -> set[str]:
@@ -16,9 +17,10 @@ def supported_activities() -> set[str]:
 class profile:  # noqa: N801  torch's name
     """Records annotations."""
 
-    def __init__(self, activities: set[str]) -> None:
-        """Take the activities."""
+    def __init__(self, activities: set[str], experimental_config: object = None) -> None:
+        """Take the activities, and what is experimental."""
         self.activities = activities
+        configs.extend([experimental_config] if experimental_config else [])
 
     def start(self) -> None:
         """Start at once."""
