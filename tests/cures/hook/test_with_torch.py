@@ -300,6 +300,15 @@ def test_steps_are_profiled_after_some_marks(tmp_path: Path) -> None:
     assert events(tmp_path) == RECORDED
 
 
+def test_plain_steps_are_timed_around_a_profile(tmp_path: Path) -> None:
+    """As `tailwave.profile` does: their time stands in the trace."""
+    source = "import tailwave, torch\ntorch.cuda.init()\nfor _ in range(99): tailwave.step()\n"
+    profiled(tmp_path, source, after_steps=10)
+    measured = json.loads((tmp_path / "trace.json").read_text("utf-8"))["tailwave"]
+    # An event takes 1 ms of the fake's clock, and the hook, which times all steps, has its own.
+    assert (measured["plain_step_us"], measured["plain_after_us"]) == (2000.0, 2000.0)
+
+
 def test_the_profilers_own_time_is_no_step(tmp_path: Path) -> None:
     """Of eight steps, those in which it gets ready, starts and ends are left out."""
     source = "import tailwave, torch\nfor _ in range(9): tailwave.step()\n"

@@ -328,12 +328,11 @@ def test_the_measured_step_stands_under_one_key(tmp_path: Path, *, last: bool) -
     assert (timeline.plain_step_us, timeline.notes) == (25_704.4, ())
 
 
+NO_TIMES: list[object] = [0, -1.0, 1e300, "25", True, None, [], math.nan]
+
+
 @pytest.mark.parametrize(
-    "plain",
-    [
-        *(None, [], "x", {}),
-        *({"plain_step_us": value} for value in (0, -1.0, 1e300, "25", True, None, [], math.nan)),
-    ],
+    "plain", [None, [], "x", {}, *({"plain_step_us": value} for value in NO_TIMES)]
 )
 def test_what_is_no_measured_step_is_none(tmp_path: Path, plain: object) -> None:
     """The key may be another tool's too."""
