@@ -341,7 +341,7 @@ def test_what_is_no_measured_step_is_none(tmp_path: Path, plain: object) -> None
 
 
 DRIFT = (
-    "Without the profiler a step took 25 ms before those recorded and 28.9 ms after them: the "
+    "Without the profiler a step took 25.00 ms before those recorded and 28.90 ms after them: the "
     "program's steps change as it runs."
 )
 UNSTEADY = "The steps were not steady, or not yet, when their recording began."

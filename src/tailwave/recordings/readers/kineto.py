@@ -101,8 +101,8 @@ def _plain_note(plain: dict[str, Any]) -> str:
     before, after = (_microseconds(plain, f"plain_{when}_us") for when in ("before", "after"))
     if before and after and not 1 / _DRIFT <= after / before <= _DRIFT:
         return (
-            f"Without the profiler a step took {before / 1e3:.3g} ms before those recorded and "
-            f"{after / 1e3:.3g} ms after them: the program's steps change as it runs."
+            f"Without the profiler a step took {before / 1e3:,.2f} ms before those recorded and "
+            f"{after / 1e3:,.2f} ms after them: the program's steps change as it runs."
         )
     if plain.get("steady") is False:
         return "The steps were not steady, or not yet, when their recording began."
