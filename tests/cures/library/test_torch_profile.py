@@ -209,7 +209,7 @@ def test_after_a_long_pause_as_much_time_is_left_out(
         assert torch.profiler.events == ["start", "+ProfilerStep#0"]
 
 
-def test_ranks_begin_at_the_same_step(
+def test_ranks_do_the_same_at_the_same_step(
     torch: Torch,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -226,6 +226,10 @@ def test_ranks_begin_at_the_same_step(
         assert torch.profiler.events == ["prepare"]
         run(torch, profile, 10.0)
         assert torch.profiler.events == ["prepare", "start", "+ProfilerStep#0"]
+        run(torch, profile, 10.0, 10.0, *[10.0] * 4, *steps[:-2])
+        assert not profile.written
+        run(torch, profile, steps[-1])
+        assert profile.written
 
 
 def test_what_fails_once_is_not_tried_again(

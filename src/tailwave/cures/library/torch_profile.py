@@ -35,7 +35,7 @@ _LONGEST_WARMUP_S: Final = 60.0
 # Ranks wait for each other, so all must do the same at the same step: they count, and look at no
 # clock. Elsewhere steps are left out after a pause for as long as it took: a data loader has
 # filled its queue meanwhile, and its next steps are fed as no others are.
-_WARMUP_TOGETHER: Final = 24
+_TIMED_TOGETHER: Final = 24
 _LEFT_OUT_TOGETHER: Final = 4
 _MOST_LEFT_OUT: Final = 16
 _SHORT_PAUSE_S: Final = 0.05  # too short for that
@@ -94,9 +94,9 @@ class TorchProfile:
     def start(self) -> None:
         """Record from now on, until `finish`: a program without marks."""
         self._phase = self._rest
-        self._profiler = self._made()
-        self._pausing(self._profiler.start)
-        self.is_running = True
+        profiler = self._made()
+        self._pausing(profiler.start)
+        self._profiler, self.is_running = profiler, True
 
     def finish(self) -> None:
         """Write what there is: the loop is over, or the recording long enough."""
@@ -106,7 +106,6 @@ class TorchProfile:
         if self.is_running:
             self._pausing(self._stop)
         if self._stopped:
-            self._clock.finish()
             self._pausing(self._write)
         else:  # it only got ready; torch's profiler ends after its start alone
             self._profiler.start_trace()
@@ -118,20 +117,20 @@ class TorchProfile:
     def _warm_up(self) -> Phase:
         if self._marks == 0:
             self._first_mark, self._together = time.monotonic(), rank()[1] > 1
-        self._marks += 1
         self._time()
         if not self._is_warm():
             return self._warm_up
         times = list(self._clock.us)
         self._before = times[-max(len(latest(times)), len(times) // 2) :] if times else ()
-        self._clock = HostSteps()
-        self._profiler = self._made()
-        self._pausing(self._profiler.prepare_trace)
+        self._clock, self._marks = HostSteps(), 0
+        profiler = self._made()
+        self._pausing(profiler.prepare_trace)
+        self._profiler = profiler
         return self._get_ready
 
     def _is_warm(self) -> bool:
         if self._together:
-            return self._marks >= min(self._warmup, _WARMUP_TOGETHER)
+            return self._marks >= min(self._warmup, _TIMED_TOGETHER)
         if self._marks >= self._warmup:
             return True
         if self._marks % _LOOK_EACH or len(self._clock.us) < WINDOW_STEPS:
@@ -168,12 +167,17 @@ class TorchProfile:
     def _time_after(self) -> Phase:
         self._time()
         times = self._clock.us
-        if len(times) < len(self._before) or not latest(times):
+        if self._together:
+            is_enough = self._marks >= _TIMED_TOGETHER
+        else:
+            is_enough = len(times) >= len(self._before) and bool(latest(times))
+        if not is_enough:
             return self._time_after
         self._pausing(self._write)
         return self._rest
 
     def _time(self) -> None:
+        self._marks += 1
         if isinstance(self._clock, HostSteps) and self._torch.cuda.is_initialized():
             self._clock = GpuSteps(self._torch)
         self._clock.mark()
@@ -220,6 +224,7 @@ class TorchProfile:
         """Write the trace in the place of what is there, with what was measured at its head."""
         made = self._path.with_name(f".{self._path.name}.{os.getpid()}.json")
         whole = made.with_suffix(".part")
+        self._clock.finish()
         try:
             self._profiler.export_chrome_trace(str(made))
             _copy_with(made, whole, {KEY: self._measured()}, packed=self._path.suffix == ".gz")
@@ -283,8 +288,8 @@ def rank() -> tuple[int, int]:
 def _cupti_leaves(torch: ModuleType) -> bool:
     """Have torch's profiler take CUPTI out of the process when it stops, and tell if it will.
 
-    Left attached, CUPTI makes each launch dearer for good: of a launch-bound step by a third
-    (docs/record.md). What the user has set for that variable of Kineto's stays.
+    Left attached, CUPTI makes each launch dearer for good: a launch-bound step by a quarter to a
+    half (docs/record.md). What the user has set for that variable of Kineto's stays.
     """
     version = str(torch.version.cuda or "0.0").split(".")
     if tuple(map(int, version[:2])) < _CUPTI_LEAVES:
