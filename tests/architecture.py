@@ -146,7 +146,7 @@ FAMILIES = (
     Family("cures.hami"),
     Family("cures.library", imports=("cures.hami", "model", "errors")),
     Family("cures.hook", imports=("cures.library", "errors")),
-    Family("cures.recorder", imports=("cures.hook", "model", "errors")),
+    Family("cures.recorder", imports=("cures.hook", "cures.library", "model", "errors")),
     Family(
         "cures.catalogue",
         imports=("cures.hook", "model", "figures", "errors"),
@@ -178,6 +178,7 @@ FAMILIES = (
             "bar",
             "console",
             "reading",
+            "step_time",
             "trial_options",
             "trying",
         ),
