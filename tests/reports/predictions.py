@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from tailwave.model import Prediction, Predictions
+from tailwave.model import Prediction, Predictions, StepTime
 from tests.reports.samples import H200, SOURCE, STEPS
 
 NOW = 3_640.0
+STEP_TIME = StepTime(
+    us=NOW, low_us=2_190.0, high_us=6_040.0, by="estimated", recorded_us=STEPS.mean_us
+)
 
 
 def prediction(*names: str, after: float, notes: tuple[str, ...] = ()) -> Prediction:
@@ -25,8 +28,7 @@ EACH_ALONE = Predictions(
     source=SOURCE,
     device=H200,
     steps=STEPS,
-    step_us_now=NOW,
-    step_us_range=(2_190.0, 6_040.0),
+    now=STEP_TIME,
     what_ifs=(
         prediction("cuda-graph", after=1_200.0, notes=(CUT,)),
         prediction("no-sync", after=2_900.0),
@@ -41,8 +43,7 @@ ONE = Predictions(
     source=SOURCE,
     device=None,
     steps=STEPS,
-    step_us_now=NOW,
-    step_us_range=(2_190.0, 6_040.0),
+    now=STEP_TIME,
     what_ifs=(
         prediction("sm-count=64", "cuda-graph", after=455.0, notes=("kernels: 9 by waves", CUT)),
     ),

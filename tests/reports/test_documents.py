@@ -42,6 +42,7 @@ def test_the_document_of_a_finding() -> None:
         "step_us_now": 7561.0,
         "step_us_after": 471.0,
         "recoverable_us": 7090.0,
+        "share": 0.9377,
         "evidence": [
             {"what": "GPU busy", "value": 0.0536, "unit": "ratio"},
             {"what": "launches in the step", "value": 1312.0, "unit": "count"},
@@ -53,6 +54,7 @@ def test_the_document_of_a_finding() -> None:
             },
         ],
         "cures": ["cuda-graph", "compile"],
+        "condition": None,
     }
 
 
