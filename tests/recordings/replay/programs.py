@@ -98,7 +98,7 @@ def case_of(timeline: Timeline) -> Case:
 
 def program_of(case: Case) -> Program:
     """Compile the recording of a case."""
-    return compile_program(case)
+    return compile_program(case.timeline, case.steps, case.attribution)
 
 
 def forecast_of(timeline: Timeline) -> Forecast:
