@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+import numpy as np
 from msgspec.structs import replace
 
 from tailwave.model import (
     Diagnosis,
     Finding,
+    HostKind,
     Share,
     Source,
     Timeline,
 )
-from tailwave.recordings.causes import RULES, slow_steps, stream_interference
-from tailwave.recordings.causes.build import Added, rank
+from tailwave.recordings.causes import RULES, slow_steps, straggler, stream_interference
+from tailwave.recordings.causes.build import Added, counted, rank
 from tailwave.recordings.replay.division import LABELS, Cause, Division
 from tailwave.recordings.replay.forecast import Forecast, forecast
+from tailwave.recordings.timeline.calls import Call, classify_all
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.interference import streams_are_joined
-from tailwave.recordings.timeline.prepare import prepare
+from tailwave.recordings.timeline.prepare import Prepared, prepare
 from tailwave.recordings.timeline.quality import Quality
+from tailwave.recordings.timeline.ranks import rank_waits
 from tailwave.recordings.timeline.steps import summarise
 
 # Findings that blame idle GPU time on the host; they need a sound record of launches.
@@ -38,17 +42,20 @@ def diagnose(timelines: Sequence[Timeline], path: str, more: More | None = None)
     if not timelines:
         message = "no timeline to diagnose"
         raise ValueError(message)
-    each = [diagnose_rank(timeline, more) for timeline in timelines]
-    took = [diagnosis.steps.mean_us if diagnosis.steps else 0.0 for diagnosis in each]
-    slowest = took.index(max(took))
-    chosen = each[slowest]
+    prepared = _prepared(timelines)
+    each = [
+        diagnose_rank(timeline, one, more)
+        for timeline, one in zip(timelines, prepared, strict=True)
+    ]
+    shown = _shown(each, prepared)
+    chosen = each[shown]
     notes = chosen.notes
     if len(each) > 1:
-        notes = (*_rank_notes(timelines, each, slowest), *notes)
+        notes = (*_rank_notes(timelines, each, shown), *notes)
     return Diagnosis(
         source=Source(
             path=path,
-            kind=timelines[slowest].kind,
+            kind=timelines[shown].kind,
             events=sum(timeline.events for timeline in timelines),
             ranks=tuple(timeline.rank for timeline in timelines),
         ),
@@ -64,16 +71,36 @@ def diagnose(timelines: Sequence[Timeline], path: str, more: More | None = None)
     )
 
 
-def diagnose_rank(timeline: Timeline, more: More | None = None) -> Diagnosis:
-    """Diagnose one rank on its busiest GPU."""
+def _prepared(timelines: Sequence[Timeline]) -> list[Prepared | None]:
+    """Prepare each rank; None for one without GPU work."""
+    found = [prepare(timeline) if len(timeline.gpu) else None for timeline in timelines]
+    places = [index for index, one in enumerate(found) if one is not None]
+    waits = rank_waits([one.case.timeline for one in found if one is not None])
+    for place, index in enumerate(places):
+        if (one := found[index]) is not None:
+            found[index] = replace(one, case=replace(one.case, rank_waits=waits, place=place))
+    return found
+
+
+def _shown(each: Sequence[Diagnosis], prepared: Sequence[Prepared | None]) -> int:
+    """Choose the rank to be shown: that which the others wait for, else the slowest."""
+    took = [diagnosis.steps.mean_us if diagnosis.steps else 0.0 for diagnosis in each]
+    slowest = took.index(max(took))
+    straggles = any(finding.code == straggler.CODE for finding in each[slowest].findings)
+    shown = prepared[slowest]
+    if not straggles or shown is None or shown.case.rank_waits is None:
+        return slowest
+    late = shown.case.rank_waits.late
+    return next(i for i, one in enumerate(prepared) if one and one.case.place == late)
+
+
+def diagnose_rank(
+    timeline: Timeline, prepared: Prepared | None, more: More | None = None
+) -> Diagnosis:
+    """Diagnose one rank on its busiest GPU; ``prepared`` is None where it has no GPU work."""
     source = Source(timeline.path, timeline.kind, timeline.events, (timeline.rank,))
-    if len(timeline.gpu) == 0:
-        note = (
-            "The recording holds no GPU activity, so nothing can be said about the GPU: record "
-            "with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]."
-        )
-        return Diagnosis(source, None, None, (), (), (*timeline.notes, note))
-    prepared = prepare(timeline)
+    if prepared is None:
+        return Diagnosis(source, None, None, (), (), (_without_gpu(timeline), *timeline.notes))
     case = prepared.case
     notes = (*timeline.notes, *prepared.notes)
     if case.step_us <= 0:
@@ -85,7 +112,7 @@ def diagnose_rank(timeline: Timeline, more: More | None = None) -> Diagnosis:
     return Diagnosis(
         source=source,
         device=case.device,
-        steps=summarise(timeline, case.steps, case.device.index, len(likely.replayed)),
+        steps=summarise(case.timeline, case.steps, case.device.index, len(likely.replayed)),
         now=likely.now,
         division=shares(case, likely.division),
         findings=findings,
@@ -93,6 +120,15 @@ def diagnose_rank(timeline: Timeline, more: More | None = None) -> Diagnosis:
         withheld=withheld,
         kernels=added.kernels,
     )
+
+
+def _without_gpu(timeline: Timeline) -> str:
+    """Say that nothing is known of the GPU, and whether it was at work."""
+    host = timeline.host
+    calls = classify_all(timeline.names)[host.name[host.kind == HostKind.RUNTIME]]
+    issuing = int(np.isin(calls, (Call.LAUNCH, Call.COPY)).sum())
+    though = f", though {counted(issuing, 'call', 'calls')} issued some" if issuing else ""
+    return f"The recording holds no GPU activity{though}: nothing can be said about the GPU."
 
 
 def shares(case: Case, division: Division) -> tuple[Share, ...]:
@@ -159,11 +195,11 @@ def _forecast_notes(likely: Forecast) -> tuple[str, ...]:
                 "(dependencies that were not recorded), so no gain can be predicted."
             ),
         )
-    return (likely.unknown_cost,) if likely.unknown_cost else ()
+    return likely.doubts
 
 
 def _rank_notes(
-    timelines: Sequence[Timeline], each: Sequence[Diagnosis], slowest: int
+    timelines: Sequence[Timeline], each: Sequence[Diagnosis], shown: int
 ) -> tuple[str, ...]:
     def line(index: int) -> str:
         steps, findings = each[index].steps, each[index].findings
@@ -172,4 +208,4 @@ def _rank_notes(
         return f"rank {timelines[index].rank}: {took}, {top}"
 
     listed = "; ".join(line(index) for index in range(len(each)))
-    return (f"{len(each)} ranks; shown is the slowest, rank {timelines[slowest].rank}. {listed}.",)
+    return (f"{len(each)} ranks; shown is rank {timelines[shown].rank}. {listed}.",)

@@ -46,6 +46,8 @@ _OWN = frozenset(
         Cause.STARVED,
         Cause.CONTENTION,
         Cause.MIGRATION,
+        Cause.GRAPH,
+        Cause.QUEUED,
     }
 )
 

@@ -47,7 +47,8 @@ def async_copy(case: Case, program: Program) -> Changed:
         latency=np.where(to_gpu, 0, program.latency),
         gap=np.where(moved, 0, program.gap),
     )
-    return Changed(_ahead(changed, to_gpu), (f"link speed {link / 1e3:.0f} GB/s",))
+    begin = int(case.steps.complete_from[0])
+    return Changed(_ahead(changed, to_gpu, begin), (f"link speed {link / 1e3:.0f} GB/s",))
 
 
 def _moved(case: Case, program: Program, way: str) -> Flags:
@@ -95,11 +96,13 @@ def _call_time(program: Program, holding: Flags) -> int:
     return int(np.median(program.hold[calls])) if calls.any() else 0
 
 
-def _ahead(program: Program, moved: Flags) -> Program:
-    """Issue each step's copies when the step before begins; its kernels wait for the last one."""
+def _ahead(program: Program, moved: Flags, begin: int) -> Program:
+    """Issue the copies one after the other from the first step's beginning on (ns).
+
+    The kernels of a step wait for the last of its copies.
+    """
     issue = program.issue.copy()
     dep, kind, lag = program.dep.copy(), program.dep_kind.copy(), program.dep_lag.copy()
-    begin = int(program.lane_start.min())
     for step in range(program.step_count):
         copies = np.flatnonzero(moved & (program.row_step == step))
         if len(copies) == 0:

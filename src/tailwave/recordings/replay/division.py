@@ -2,7 +2,7 @@
 
 A step is time in which kernels ran, time in which only copies or migrating pages did, and idle
 gaps. A gap is walked back from its end, along what bound the work that ended it: first from its
-start to the moment at which its launch had arrived (the GPU was idle, and nothing recorded kept the
+start to the moment at which its launch had arrived (nothing recorded kept the
 work), then, a launch's latency earlier, along the host thread that launched it, through whatever
 that was doing, for as long as the gap is. So a gap is charged to what the host did in its time and
 to nothing that happened earlier, but for one thing: a host that had to wait for the GPU, or for a
@@ -19,15 +19,12 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, GpuKind, Ints
-from tailwave.recordings.timeline.calls import crosses_link, is_migration
+from tailwave.recordings.timeline.calls import crosses_link, is_graph_launch, is_migration
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity, HostWork
-from tailwave.recordings.timeline.intervals import overlap, union
+from tailwave.recordings.timeline.intervals import overlap, union, union_of
+from tailwave.recordings.timeline.launches import LONGEST_LATENCY_NS
 from tailwave.recordings.timeline.losses import communication
-
-# Idle GPU between two pieces of work, the second of which had arrived: as long as this (ns) it is
-# the GPU's own switching; longer, something kept the work that is not recorded.
-SWITCHING_NS = 10_000
 
 
 class Cause(enum.IntEnum):
@@ -35,24 +32,26 @@ class Cause(enum.IntEnum):
 
     KERNEL = 0  # at least one kernel, memset or copy within the GPU ran
     COLLECTIVE = 1  # of kernels only collectives ran
-    COPY = 2  # only copies over the host link ran
-    MIGRATION = 3  # only pages of managed memory moved
-    LAUNCH = 4  # idle: the host was issuing, too slowly
-    SYNC = 5  # idle: the host waited for the GPU, or issued what it could not while it waited
-    BLOCKED_COPY = 6  # idle: a copy held the host, as above
-    STARVED = 7  # idle: the host was at work that launches nothing
-    CONTENTION = 8  # idle: host work was stretched
-    STARTUP = 9  # idle: context creation, module loading, first-call compilation
-    LATENCY = 10  # idle: the GPU switched from one piece of work to the next
-    GRAPH = 11  # idle: a hole between two nodes of one graph launch
-    QUEUED = 12  # idle: launched, not begun, and nothing that is recorded kept it
-    UNKNOWN = 13  # idle: the launch that ended the gap is not in the recording
+    RANKS = 2  # only collectives ran, in which another rank had not begun
+    COPY = 3  # only copies over the host link ran
+    MIGRATION = 4  # only pages of managed memory moved
+    LAUNCH = 5  # idle: the host was issuing, too slowly
+    SYNC = 6  # idle: the host waited for the GPU, or issued what it could not while it waited
+    BLOCKED_COPY = 7  # idle: a copy held the host, as above
+    STARVED = 8  # idle: the host was at work that launches nothing
+    CONTENTION = 9  # idle: host work was stretched
+    STARTUP = 10  # idle: context creation, module loading, first-call compilation
+    LATENCY = 11  # idle: the GPU switched from one piece of work to the next
+    GRAPH = 12  # idle: a hole between two nodes of one graph launch
+    QUEUED = 13  # idle: launched, not begun, and nothing that is recorded kept it
+    UNKNOWN = 14  # idle: the launch that ended the gap is not in the recording
 
 
 # The code of each share in documents, which is that of the finding it leads to, and its words.
 LABELS = {
     Cause.KERNEL: ("kernels", "kernels at work"),
     Cause.COLLECTIVE: ("collectives", "only collectives (NCCL, RCCL)"),
+    Cause.RANKS: ("straggler", "collectives, waiting for another rank"),
     Cause.COPY: ("copies", "only copies"),
     Cause.MIGRATION: ("page-migration", "only pages of managed memory moving"),
     Cause.LAUNCH: ("launch-bound", "idle, waiting for launches"),
@@ -140,14 +139,16 @@ def _busy(case: Case, rows: Ints) -> Ints:
     computing = ~pages & ~(copied & over_link)
     table = np.zeros((len(steps), len(Cause)), dtype=np.int64)
     reached = np.zeros(len(steps), dtype=np.int64)
-    for cause, included in (
-        (Cause.KERNEL, computing & ~communication(timeline)[rows]),
-        (Cause.COLLECTIVE, computing),
-        (Cause.COPY, ~pages),
-        (Cause.MIGRATION, np.ones(len(rows), dtype=bool)),
+    transfer = gpu.start + case.rank_waited
+    for cause, included, start in (
+        (Cause.KERNEL, computing & ~communication(timeline)[rows], gpu.start),
+        (Cause.COLLECTIVE, computing, transfer),
+        (Cause.RANKS, computing, gpu.start),
+        (Cause.COPY, ~pages, gpu.start),
+        (Cause.MIGRATION, np.ones(len(rows), dtype=bool), gpu.start),
     ):
         chosen = rows[included]
-        covered = overlap(*union(gpu.start[chosen], gpu.end[chosen]), low, high)
+        covered = overlap(*union_of(start[chosen], gpu.end[chosen]), low, high)
         table[:, cause] = covered - reached
         reached = covered
     return table
@@ -185,19 +186,21 @@ def _walk(case: Case, gaps: _Gaps, rows: Ints) -> Pieces:
     pages = np.array([is_migration(name) for name in timeline.names], dtype=bool)
     alone = ~work_ended | pages[gpu.name[gaps.row]]
     latency = np.clip(np.where(alone, 0, begun - called), 0, case.launch_latency)
-    ready = np.where(alone, gaps.end, called + latency)
+    # A call that takes long submits its work at its end.
+    returned = np.where(launch >= 0, host.end[launch], 0)
+    ready = np.where(alone, gaps.end, np.maximum(called + latency, returned))
     ready = np.clip(ready, gaps.start, gaps.end)
     unknown = ~alone & (launch < 0)
     ready = np.where(unknown, gaps.start, ready)
-    waiting = _waiting(case, gaps, rows, unknown)
+    waiting = np.where(unknown, Cause.UNKNOWN, _waiting(case, gaps, rows, gaps.end - ready))
     lane_of = np.zeros(len(timeline.threads), dtype=np.int64)
     for number, line in enumerate(case.lanes):
         lane_of[list(line.threads)] = number
     lane = np.where(launch >= 0, lane_of[host.thread[launch]], 0)
     found = [_pieces(gaps, np.arange(len(gaps.step)), waiting, gaps.end - ready)]
-    for number, work in enumerate(case.work):
+    for number in range(len(case.work)):
         mine = np.flatnonzero((lane == number) & (ready > gaps.start))
-        found.append(_host_pieces(gaps, mine, latency[mine], ready[mine], number, work))
+        found.append(_host_pieces(case, gaps, mine, latency[mine], ready[mine], number))
     if not case.work:  # a recording of the GPU alone
         found.append(_pieces(gaps, np.arange(len(gaps.step)), Cause.UNKNOWN, ready - gaps.start))
     columns = (np.concatenate(column) for column in zip(*found, strict=True))
@@ -208,16 +211,19 @@ def _walk(case: Case, gaps: _Gaps, rows: Ints) -> Pieces:
     )
 
 
-def _waiting(case: Case, gaps: _Gaps, rows: Ints, unknown: Ints) -> Ints:
-    """For each gap what its time is, once the work that ends it had arrived."""
+def _waiting(case: Case, gaps: _Gaps, rows: Ints, ns: Ints) -> Ints:
+    """For each gap the cause of the time (ns) after the work that ends it had arrived."""
     gpu = case.timeline.gpu
-    before = np.searchsorted(gpu.start[rows], gaps.start, side="right") - 1
-    # The work that ran until the gap began was launched by the same call: nodes of one graph.
-    previous = rows[np.maximum(before, 0)]
-    same = (gpu.launch[gaps.row] >= 0) & (gpu.launch[previous] == gpu.launch[gaps.row])
-    long = gaps.end - gaps.start > SWITCHING_NS
-    kept = np.where(long, np.where(same, Cause.GRAPH, Cause.QUEUED), Cause.LATENCY)
-    return np.where(unknown, Cause.UNKNOWN, kept)
+    launch, host = gpu.launch[gaps.row], case.timeline.host
+    graphs = np.array([is_graph_launch(name) for name in case.timeline.names], dtype=bool)
+    graph = (launch >= 0) & graphs[host.name[launch]] if len(host) else launch >= 0
+    # A graph whose stream is free begins at once: a hole before its first recorded node is one of
+    # its own, made by a node that is not recorded. Only of a stream's first work that is not known.
+    first = rows[np.unique(gpu.stream[rows], return_index=True)[1]]
+    node = graph & ~np.isin(gaps.row, first)
+    return np.where(
+        ns <= LONGEST_LATENCY_NS, Cause.LATENCY, np.where(node, Cause.GRAPH, Cause.QUEUED)
+    )
 
 
 def _pieces(gaps: _Gaps, of: Ints, cause: Ints | Cause, ns: Ints) -> _Columns:
@@ -227,9 +233,10 @@ def _pieces(gaps: _Gaps, of: Ints, cause: Ints | Cause, ns: Ints) -> _Columns:
 
 
 def _host_pieces(  # noqa: PLR0913 - the walk's state, column by column
-    gaps: _Gaps, mine: Ints, latency: Ints, ready: Ints, lane: int, work: HostWork
+    case: Case, gaps: _Gaps, mine: Ints, latency: Ints, ready: Ints, lane: int
 ) -> _Columns:
     """Read what a lane was doing, a launch's latency before some gaps."""
+    work = case.work[lane]
     low, high = gaps.start[mine] - latency, ready - latency
     first = np.searchsorted(work.end, low, side="right")
     count = np.maximum(np.searchsorted(work.start, high, side="left") - first, 0)
@@ -238,39 +245,46 @@ def _host_pieces(  # noqa: PLR0913 - the walk's state, column by column
     stretch = first[gap] + within
     ns = np.minimum(work.end[stretch], high[gap]) - np.maximum(work.start[stretch], low[gap])
     cause = _CAUSE_OF[work.activity[stretch]]
-    own, held, by = _after_waits(gap, cause, ns, stretch, work)
+    held, wait = _after_waits(case, cause, ns, stretch, work)
     # What lies outside the lane's tiles is issuing.
     rest = (high - low) - np.bincount(gap, weights=ns, minlength=len(mine)).astype(np.int64)
     of = np.concatenate([gap, gap, np.arange(len(mine))])
     return (
         gaps.step[mine][of],
-        np.concatenate([cause, cause[by], np.full(len(mine), Cause.LAUNCH)]),
-        np.concatenate([own, held, rest]),
+        np.concatenate([cause, _CAUSE_OF[work.activity[wait]], np.full(len(mine), Cause.LAUNCH)]),
+        np.concatenate([ns - held, held, rest]),
         gaps.row[mine][of],
         np.full(len(of), lane),
-        np.concatenate([stretch, stretch[by], np.full(len(mine), -1)]),
+        np.concatenate([stretch, wait, np.full(len(mine), -1)]),
     )
 
 
 def _after_waits(
-    gap: Ints, cause: Bytes, ns: Ints, stretch: Ints, work: HostWork
-) -> tuple[Ints, Ints, Ints]:
-    """Split the issuing that follows a wait within its gap: what is its own, what is the wait's.
+    case: Case, cause: Bytes, ns: Ints, stretch: Ints, work: HostWork
+) -> tuple[Ints, Ints]:
+    """Find what of the idle time of each piece the waits before it are to blame for.
 
-    Returns, for each piece, its own time, that of the wait, and the piece that is the wait.
+    Had the host not waited, it would have issued all that follows earlier by as much, but no more
+    than a step earlier. Returns that time (ns) and the stretch that is the last such wait.
     """
-    place = np.arange(len(gap))
-    waits = (cause == Cause.SYNC) | (cause == Cause.BLOCKED_COPY)
-    last = np.maximum.accumulate(np.where(waits, place, -1))
-    follows = (cause == Cause.LAUNCH) & (last >= 0) & (gap[np.maximum(last, 0)] == gap)
-    by = np.where(follows, last, place)
-    # A wait is as long as the stretches without a pause that it consists of.
-    fresh = np.ones(len(work.start), dtype=bool)
-    fresh[1:] = (work.activity[1:] != work.activity[:-1]) | (work.start[1:] > work.end[:-1])
-    began = work.start[np.maximum.accumulate(np.where(fresh, np.arange(len(fresh)), 0))]
-    length = (work.end - began)[stretch[by]]
-    # Issuing so far since the wait, this piece included.
-    issued = np.cumsum(np.where(follows, ns, 0))
-    since = issued - issued[by]
-    held = np.where(follows, np.clip(length - (since - ns), 0, ns), 0)
-    return ns - held, held, by
+    waits = np.isin(work.activity, (Activity.SYNC, Activity.COPY))
+    waits &= work.start >= case.steps.host_start[0]
+    at = np.flatnonzero(waits)
+    last = np.searchsorted(at, stretch, side="right") - 1
+    issued = np.flatnonzero((cause == Cause.LAUNCH) & (last >= 0))
+    issued = issued[np.argsort(last[issued], kind="stable")]
+    idle = np.bincount(last[issued], weights=ns[issued], minlength=len(at))
+    most = float(case.steps.duration.mean())
+    lead, leads = 0.0, np.zeros(len(at))
+    for number, (held, used) in enumerate(
+        zip((work.end - work.start)[at].tolist(), idle.tolist(), strict=True)
+    ):
+        leads[number] = lead = min(lead + held, most)
+        lead -= min(lead, used)
+    before = np.cumsum(ns[issued]) - ns[issued]
+    before -= before[np.searchsorted(last[issued], last[issued])]
+    late = np.zeros(len(ns), dtype=np.int64)
+    late[issued] = np.clip(leads[last[issued]].astype(np.int64) - before, 0, ns[issued])
+    wait = stretch.copy()
+    wait[issued] = at[last[issued]]
+    return late, wait

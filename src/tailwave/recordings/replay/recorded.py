@@ -6,13 +6,15 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, Flags, HostKind, Ints, Timeline
+from tailwave.recordings.replay.pages import with_pages
 from tailwave.recordings.replay.program import Program, expanded
 from tailwave.recordings.replay.timing import NEVER, row_timing
-from tailwave.recordings.timeline.calls import Call, classify_all
+from tailwave.recordings.timeline.calls import Call, classify_all, is_device_wait
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 from tailwave.recordings.timeline.intervals import overlap
 from tailwave.recordings.timeline.launches import filled_in_streams, issued
+from tailwave.recordings.timeline.migrations import launched
 
 # A launch call that takes this long (ns) beside a backlog was held by the full queue.
 _HELD_CALL_NS = 50_000
@@ -31,7 +33,7 @@ class _Actions(msgspec.Struct, frozen=True):
 
 def compile_program(case: Case) -> Program:
     """Turn a recording into a program; its run reproduces the recorded times."""
-    timeline, steps = case.timeline, case.steps
+    (timeline, kept), steps = launched(case.timeline), case.steps
     actions = _actions(case)
     order, rows = _issue_order(timeline, actions)
     position = np.full(len(timeline.gpu), -1, dtype=np.int64)
@@ -45,11 +47,11 @@ def compile_program(case: Case) -> Program:
         axis=0,
         return_inverse=True,
     )[1].ravel()
-    gpu_step = steps.gpu_step[order]
+    gpu_step = steps.gpu_step[kept[order]]
     step = np.searchsorted(steps.host_start, actions.start, side="right") - 1
     # The work before the last boundary is the last step's; what follows it is no step's.
     step[(actions.start >= steps.host_end[-1]) & (actions.mark < 0)] = len(steps)
-    return Program(
+    program = Program(
         lane=actions.lane,
         work=_work(case, actions),
         logged=_logged(case, actions),
@@ -63,7 +65,7 @@ def compile_program(case: Case) -> Program:
         host_row=actions.host_row,
         activity=_activity(case, actions),
         lane_start=_lane_starts(actions),
-        row=order,
+        row=kept[order],
         row_step=gpu_step,
         stream=streams.astype(np.int64),
         duration=(timeline.gpu.end - timeline.gpu.start)[order],
@@ -74,8 +76,10 @@ def compile_program(case: Case) -> Program:
         dep_kind=timing.dep_kind,
         issue=_fixed_starts(timeline, order, rows),
         counts=timeline.gpu.device[order] == case.device.index,
+        opens=int(steps.complete_from[0]),
         weight=np.ones(len(steps)),
     )
+    return with_pages(case, program)
 
 
 def _actions(case: Case) -> _Actions:
@@ -182,7 +186,9 @@ def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints,
     """For each action the rows whose end it waited for, with the time to notice it.
 
     The row waited for is the last to have ended when the call returned, among those issued
-    before the call returned. A call that found its work done keeps it as a target.
+    before the call returned. A call that found its work done keeps it as a target. A call that
+    waits for the whole device has the last row of every other stream for targets too, which can
+    become binding in a changed run.
     """
     gpu = timeline.gpu
     hold = actions.end - actions.start
@@ -193,16 +199,33 @@ def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints,
     ends = gpu.end[by_end]
     issue = issued(timeline)
     holds = _may_hold(timeline, actions, ends, np.sort(issue))
+    whole = np.array([is_device_wait(name) for name in timeline.names], dtype=bool)
+    by_issue = np.argsort(issue, kind="stable")
+    moments = issue[by_issue]
+    seen = 0
     for index in np.flatnonzero(holds).tolist():
         start, end = int(actions.start[index]), int(actions.end[index])
         target = _last_done(by_end, ends, issue, start, end)
-        if target >= 0:
-            finished = int(gpu.end[target])
-            bounds[index] = len(rows), len(rows) + 1
-            rows.append(int(position[target]))
-            lags.append(min(end - finished, max(_WAKE_NS, end - max(finished, start))))
-            if finished > start:
-                hold[index] = min(int(hold[index]), _WAKE_NS)
+        if target < 0:
+            continue
+        finished = int(gpu.end[target])
+        first = len(rows)
+        rows.append(int(position[target]))
+        lags.append(min(end - finished, max(_WAKE_NS, end - max(finished, start))))
+        if finished > start:
+            hold[index] = min(int(hold[index]), _WAKE_NS)
+        called = actions.host_row[index]
+        if called >= 0 and whole[timeline.host.name[called]]:
+            # Streams without work since the wait before are done with already.
+            upto = int(np.searchsorted(moments, start, side="right"))
+            others = by_issue[min(seen, upto) : upto]
+            others = others[(gpu.device[others] == gpu.device[target]) & (gpu.end[others] <= end)]
+            last = others[::-1][np.unique(gpu.stream[others][::-1], return_index=True)[1]]
+            last = last[gpu.stream[last] != gpu.stream[target]]
+            rows += position[last].tolist()
+            lags += [0] * len(last)
+            seen = upto
+        bounds[index] = first, len(rows)
     return bounds, np.array(rows, dtype=np.int64), np.array(lags, dtype=np.int64), hold
 
 

@@ -11,6 +11,7 @@ from tailwave.recordings.timeline.interference import Interference, interference
 from tailwave.recordings.timeline.lanes import Lane, build_lanes
 from tailwave.recordings.timeline.launches import launch_latency
 from tailwave.recordings.timeline.losses import GridLosses, grid_losses
+from tailwave.recordings.timeline.ranks import RankWaits
 from tailwave.recordings.timeline.residency import Residency, residency
 from tailwave.recordings.timeline.steps import Steps
 
@@ -21,6 +22,7 @@ class Case(msgspec.Struct, frozen=True):
     Every step counts: figures "of the step" are means over all of them. ``lanes`` are the lines of
     host activity that issue work, the busiest first, and ``work`` what each was doing;
     ``launch_latency`` is the time (ns) from a launch call to the start of its work on an idle GPU.
+    ``rank_waits`` tells of several ranks whom they wait for, and ``place`` which of them this is.
     """
 
     timeline: Timeline
@@ -32,6 +34,8 @@ class Case(msgspec.Struct, frozen=True):
     residency: Residency
     losses: GridLosses
     interference: Interference
+    rank_waits: RankWaits | None = None
+    place: int = 0
 
     @property
     def step_us(self) -> float:
@@ -47,6 +51,14 @@ class Case(msgspec.Struct, frozen=True):
         """The GPU rows that the steps launched on this device."""
         mine = (self.steps.gpu_step >= 0) & (self.timeline.gpu.device == self.device.index)
         return np.asarray(mine, dtype=bool)
+
+    @property
+    def rank_waited(self) -> Ints:
+        """Time (ns) that each GPU row, a collective, waited for another rank."""
+        waited = np.zeros(len(self.timeline.gpu), dtype=np.int64)
+        if self.rank_waits is not None:
+            waited[self.rank_waits.rows[self.place]] = self.rank_waits.waited[self.place]
+        return waited
 
     def host_rows(self) -> Ints:
         """The host rows that began in the steps' host code."""
@@ -76,6 +88,6 @@ def build_case(timeline: Timeline, steps: Steps, device: DeviceInfo) -> Case:
         work=tuple(host_work(timeline, lane, steps) for lane in lanes),
         launch_latency=latency,
         residency=fits,
-        losses=grid_losses(timeline, fits, device.index, device.sm_count),
+        losses=grid_losses(timeline, fits, device),
         interference=interference(timeline, device.index, latency),
     )
