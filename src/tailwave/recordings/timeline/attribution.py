@@ -45,6 +45,7 @@ _BY_ACTIVITY = {
     Activity.COPY: Cause.BLOCKED_COPY,
     Activity.STARVED: Cause.STARVED,
     Activity.STRETCHED: Cause.CONTENTION,
+    Activity.STARTUP: Cause.STARVED,
 }
 # A wait shorter than this (ns) returned at once: the GPU had nothing left to do.
 _REAL_WAIT_NS = 20_000
@@ -82,7 +83,7 @@ class Attribution(msgspec.Struct, frozen=True):
 def attribute(timeline: Timeline, steps: Steps, device: int) -> Attribution:
     """Divide every step on one device."""
     lanes = build_lanes(timeline)
-    work = [host_work(timeline, lane, steps) for lane in lanes]
+    work = host_work(timeline, lanes, steps)
     rows = np.flatnonzero(timeline.gpu.device == device)
     latency = launch_latency(timeline, rows)
     ledgers: dict[int, _Ledger] = {}

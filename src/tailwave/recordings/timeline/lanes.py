@@ -37,14 +37,16 @@ class Nesting(msgspec.Struct, frozen=True):
 class Lane(msgspec.Struct, frozen=True):
     """One line of host activity: disjoint segments sorted by start.
 
-    ``leaf`` is the host row of the innermost operator or call, ``top`` the outermost one.
-    Between segments the host was in no operator or call.
+    ``leaf`` is the host row of the innermost operator or call, ``parent`` that of the one around
+    it (-1 if none), ``top`` that of the outermost one. Between segments the host was in no
+    operator or call.
     """
 
     threads: tuple[int, ...]
     start: Ints
     end: Ints
     leaf: Ints
+    parent: Ints
     top: Ints
 
 
@@ -95,13 +97,13 @@ def issuing_threads(timeline: Timeline) -> list[int]:
 
 def build_lanes(timeline: Timeline) -> list[Lane]:
     """Flatten the issuing threads and join those that take turns."""
-    groups: list[list[tuple[int, Ints, Ints, Ints, Ints]]] = []
+    groups: list[list[Lane]] = []
     for thread in issuing_threads(timeline):
-        nesting = nest(timeline, thread)
-        start, end, leaf = flatten(timeline, nesting)
-        flat = (thread, start, end, nesting.row[leaf], nesting.row[nesting.top[leaf]])
+        flat = _flat(timeline, thread)
         for group in groups:
-            same_process = timeline.threads[group[0][0]].pid == timeline.threads[thread].pid
+            same_process = (
+                timeline.threads[group[0].threads[0]].pid == timeline.threads[thread].pid
+            )
             if same_process and all(_take_turns(flat, other) for other in group):
                 group.append(flat)
                 break
@@ -110,22 +112,32 @@ def build_lanes(timeline: Timeline) -> list[Lane]:
     return [_join(group) for group in groups]
 
 
-def _take_turns(
-    one: tuple[int, Ints, Ints, Ints, Ints], other: tuple[int, Ints, Ints, Ints, Ints]
-) -> bool:
-    start, end = union(one[1], one[2])
-    shared = int(overlap(start, end, other[1], other[2]).sum())
-    smaller = min(int((end - start).sum()), int((other[2] - other[1]).sum()))
+def _flat(timeline: Timeline, thread: int) -> Lane:
+    """Give one thread as a lane."""
+    nesting = nest(timeline, thread)
+    start, end, leaf = flatten(timeline, nesting)
+    parent = nesting.parent[leaf]
+    around = np.where(parent >= 0, nesting.row[parent], -1) if len(parent) else parent
+    return Lane(
+        (thread,), start, end, nesting.row[leaf], around, nesting.row[nesting.top[leaf]]
+    )
+
+
+def _take_turns(one: Lane, other: Lane) -> bool:
+    shared = int(overlap(*union(one.start, one.end), other.start, other.end).sum())
+    smaller = min(int((flat.end - flat.start).sum()) for flat in (one, other))
     return shared <= _TAKE_TURNS * smaller
 
 
-def _join(group: list[tuple[int, Ints, Ints, Ints, Ints]]) -> Lane:
-    start, end, leaf, top = (np.concatenate([flat[i] for flat in group]) for i in (1, 2, 3, 4))
+def _join(group: list[Lane]) -> Lane:
+    start, end, leaf, parent, top = (
+        np.concatenate([getattr(flat, name) for flat in group])
+        for name in ("start", "end", "leaf", "parent", "top")
+    )
     order = np.argsort(start, kind="stable")
-    start, end, leaf, top = start[order], end[order], leaf[order], top[order]
     # The little that remains of overlap belongs to whoever came first.
-    if len(start):
-        start = np.maximum(start, np.concatenate([[start[0]], np.maximum.accumulate(end)[:-1]]))
-    keep = end > start
-    threads = tuple(flat[0] for flat in group)
-    return Lane(threads, start[keep], end[keep], leaf[keep], top[keep])
+    reach = np.maximum.accumulate(end[order]) if len(order) else end
+    start[order[1:]] = np.maximum(start[order[1:]], reach[:-1])
+    order = order[end[order] > start[order]]
+    threads = tuple(flat.threads[0] for flat in group)
+    return Lane(threads, start[order], end[order], leaf[order], parent[order], top[order])
