@@ -206,6 +206,12 @@ def _lane_work(timeline: Timeline, lane: Lane, steps: Steps, rows: _Rows) -> Hos
     length = base.end - base.start
     spent = np.bincount(place, weights=length * between, minlength=1)
     own = between & (spent[place] > _OWN_WORK_NS)
+    # So do the operators just before a wait that launch nothing: they pick the value it fetches.
+    alone = ~base.pause & rows.alone[base.row]
+    serves = np.flatnonzero(between & ~own & _since(alone & between, timeline, base, joint))
+    served = activity[np.flatnonzero(joint)[place[serves]]]
+    waits = np.isin(served, (Activity.SYNC, Activity.COPY))
+    activity[serves[waits]] = served[waits]
     activity[own | (loader & (activity != Activity.STARTUP))] = Activity.STARVED
     if rows.python:
         # A loader and an operator that computes take as long as their data take.
@@ -213,6 +219,17 @@ def _lane_work(timeline: Timeline, lane: Lane, steps: Steps, rows: _Rows) -> Hos
         comparable &= np.isin(activity, (Activity.ISSUE, Activity.STARVED))
         activity[comparable & _stretched(timeline, base, steps, place)] = Activity.STRETCHED
     return HostWork(base.start, base.end, activity, base.row, base.pause)
+
+
+def _since(first: Flags, timeline: Timeline, base: HostWork, joint: Flags) -> Flags:
+    """Tell what a thread does before a joint from the first such stretch on."""
+    thread = timeline.host.thread[base.row]
+    ends = np.append(np.flatnonzero(joint), -1)[np.cumsum(joint)]
+    own = (ends >= 0) & (thread == thread[ends])
+    begun = np.flatnonzero(own & first)
+    since = np.full(len(joint) + 1, len(joint))
+    np.minimum.at(since, ends[begun], begun)
+    return np.asarray(own & (np.arange(len(joint)) >= since[ends]), dtype=bool)
 
 
 def _stretched(timeline: Timeline, base: HostWork, steps: Steps, place: Ints) -> Flags:

@@ -52,14 +52,19 @@ class StartUp(msgspec.Struct, frozen=True):
     until: int
 
 
+def compiles(name: str) -> bool:
+    """Tell whether what has this name compiles or loads code for the GPU."""
+    return _COMPILES.search(name) is not None
+
+
 def start_up(timeline: Timeline) -> StartUp:
     """Find the context's creation, the loading of code and compilation."""
     host = timeline.host
     runtime = np.flatnonzero(host.kind == HostKind.RUNTIME)
     call = classify_all(timeline.names)[host.name[runtime]]
     idle = _idle(timeline, runtime)
-    compiles = np.array([bool(_COMPILES.search(name)) for name in timeline.names], dtype=bool)
-    rows = compiles[host.name] & (host.kind != HostKind.RUNTIME)
+    compiling = np.array([compiles(name) for name in timeline.names], dtype=bool)
+    rows = compiling[host.name] & (host.kind != HostKind.RUNTIME)
     rows[runtime[call == Call.LOAD]] = True
     until = _context(timeline, runtime, call, idle)
     if until > int(host.start.min(initial=0)):
