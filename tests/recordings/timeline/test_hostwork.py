@@ -18,7 +18,7 @@ MB = 1 << 20
 def work_of(timeline: Timeline) -> HostWork:
     """Give the work of the only lane."""
     (lane,) = build_lanes(timeline)
-    return host_work(timeline, lane, find_steps(timeline))
+    return host_work(timeline, [lane], find_steps(timeline))[0]
 
 
 def lost(timeline: Timeline) -> list[tuple[float, float, Activity]]:

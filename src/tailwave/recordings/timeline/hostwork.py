@@ -16,7 +16,7 @@ import enum
 import msgspec
 import numpy as np
 
-from tailwave.model import Bytes, Flags, GpuKind, HostKind, Ints, Timeline
+from tailwave.model import Bytes, Flags, GpuKind, HostKind, Ints, SmallInts, Timeline
 from tailwave.recordings.timeline.calls import (
     SIZEABLE_COPY,
     Call,
@@ -28,8 +28,14 @@ from tailwave.recordings.timeline.calls import (
 )
 from tailwave.recordings.timeline.intervals import covered, union
 from tailwave.recordings.timeline.lanes import Lane
-from tailwave.recordings.timeline.scopes import named, outermost, quiet, side_by_side
-from tailwave.recordings.timeline.startup import StartUp, start_up
+from tailwave.recordings.timeline.scopes import (
+    named,
+    outermost,
+    quiet,
+    side_by_side,
+    without,
+)
+from tailwave.recordings.timeline.startup import start_up
 from tailwave.recordings.timeline.steps import Steps
 from tailwave.recordings.timeline.stretched import (
     STRETCHED_NS,
@@ -37,11 +43,15 @@ from tailwave.recordings.timeline.stretched import (
     is_stretched,
     runs_python,
 )
+from tailwave.recordings.timeline.tiles import Tiles, inside, pieces, tile
 
-# More than this (ns) between two calls is work of its own. In 64 recordings of PyTorch programs,
-# half of them under the profiler on a slow host, 99.9% of what lies between two launches of a model
-# takes less than 0.45 ms, the profiler's cost included.
+# More than this (ns) between two calls is work of its own. In each of sixty recordings of models
+# without a planted stall, some of a slow host, 99% of what lies between two calls takes less, the
+# profiler's cost included.
 _OWN_WORK_NS = 500_000
+# An operator that makes no call and takes longer than this (ns) computes; views and arithmetic of
+# shapes take a few microseconds, under the profiler some twenty.
+_COMPUTES_NS = 100_000
 # Python's own work inside these annotations (gathering parameters, say) issues the step.
 _ISSUING_ANNOTATION = "Optimizer."
 # The framework's data loader marks its own time, however short.
@@ -88,12 +98,13 @@ class _Rows(msgspec.Struct, frozen=True):
     """What host rows are by themselves: arrays by host row, and rows that mark spans.
 
     ``joint`` tells the calls that put work on a GPU or wait for it, ``alone`` the operators in
-    which no kernel is launched.
+    which no kernel is launched, ``computes`` those that are work of their own.
     """
 
     activity: Bytes
     joint: Flags
     alone: Flags
+    computes: Flags
     loading: Ints
     issuing: Ints
     compiling: Ints
@@ -117,16 +128,14 @@ def _rows(timeline: Timeline) -> _Rows:
     joint[gpu.launch[gpu.launch >= 0]] = True
     held = _held(timeline, call, joint)
     joint[np.concatenate(list(held.values()))] = True
-    operators = np.flatnonzero(host.kind == HostKind.OPERATOR)
     offset = side_by_side(timeline, tuple(range(len(timeline.threads))))
-    alone = np.zeros(len(host), dtype=bool)
-    alone[quiet(timeline, operators, offset)] = True
+    alone = quiet(timeline, np.flatnonzero(host.kind == HostKind.OPERATOR), offset)
+    idle = without(timeline, np.flatnonzero(joint), alone, offset)
+    idle = idle[host.end[idle] - host.start[idle] > _COMPUTES_NS]
+    computes = alone[outermost(timeline, idle, offset).around(timeline, alone, offset) >= 0]
     activity = np.full(len(host), Activity.ISSUE, dtype=np.uint8)
-    inner = np.flatnonzero(alone | runtime)
-    shift = offset[host.thread[inner]]
-    scope = outermost(timeline, np.flatnonzero(alone), offset).over(
-        host.start[inner] + shift, host.end[inner] + shift
-    )
+    inner = np.append(alone, np.flatnonzero(runtime))
+    scope = outermost(timeline, alone, offset).around(timeline, inner, offset)
     for kind, calls in held.items():
         activity[calls] = kind
         # An operator that launches nothing exists for the sake of the call in it.
@@ -141,7 +150,8 @@ def _rows(timeline: Timeline) -> _Rows:
     return _Rows(
         activity=activity,
         joint=joint,
-        alone=alone,
+        alone=_flags(len(host), alone),
+        computes=_flags(len(host), computes),
         loading=named(timeline, loads, marks),
         issuing=named(timeline, issues, marks),
         compiling=np.flatnonzero(starts.rows & ~runtime),
@@ -167,9 +177,7 @@ def _held(timeline: Timeline, call: Bytes, joint: Flags) -> dict[Activity, Ints]
     sizeable = gpu.bytes >= SIZEABLE_COPY
     copying = runtime & prefetch[host.name]
     copying[gpu.launch[copies & sizeable & pageable[gpu.name]]] = True
-    waiting = runtime & (
-        np.isin(call, (Call.WAIT, Call.ALLOCATE)) | synchronous[host.name]
-    )
+    waiting = runtime & (np.isin(call, (Call.WAIT, Call.ALLOCATE)) | synchronous[host.name])
     # Fetching a value is a copy to the host and the wait for it.
     fetching = np.zeros(len(host), dtype=bool)
     fetching[gpu.launch[copies & ~sizeable & to_host[gpu.name]]] = True
@@ -177,6 +185,7 @@ def _held(timeline: Timeline, call: Bytes, joint: Flags) -> dict[Activity, Ints]
     joints = joints[np.argsort(host.thread[joints], kind="stable")]
     then = np.append(joints[1:], joints[:1])
     waits = (call[then] == Call.WAIT) & (host.thread[then] == host.thread[joints])
+    waits &= host.start[then] - host.end[joints] < _OWN_WORK_NS
     waiting[joints[fetching[joints] & waits]] = True
     return {
         Activity.SYNC: np.flatnonzero(waiting & ~copying),
@@ -190,56 +199,55 @@ def _lane_work(timeline: Timeline, lane: Lane, steps: Steps, rows: _Rows) -> Hos
     )
     window = int(steps.host_start[0]), int(steps.host_end[-1])
     marks = np.concatenate([*loading, *issuing, *compiling, [rows.started]])
-    base = _tile(_pad(lane, *window), marks)
+    base = tile(lane, window, marks)
     activity = np.where(base.pause, Activity.ISSUE, rows.activity[base.row]).astype(np.uint8)
-    loader, optimiser = _inside(base, *loading), _inside(base, *issuing)
-    activity[_inside(base, *compiling) | (base.start < rows.started)] = Activity.STARTUP
+    loader, optimiser = inside(base, *loading), inside(base, *issuing)
+    activity[inside(base, *compiling) | (base.start < rows.started)] = Activity.STARTUP
     # The own time of an operator that makes such a call goes into making it.
-    makes = np.zeros(len(timeline.host), dtype=bool)
-    makes[lane.parent[rows.joint[lane.leaf] & (lane.parent >= 0)]] = True
-    began = lane.parent[(rows.activity[lane.leaf] == Activity.STARTUP) & (lane.parent >= 0)]
+    began = lane.parent[rows.activity[lane.leaf] == Activity.STARTUP]
     activity[~base.pause & np.isin(base.row, began)] = Activity.STARTUP
+    makes = ~base.pause & np.isin(base.row, lane.parent[rows.joint[lane.leaf]])
     joint = ~base.pause & rows.joint[base.row]
-    between = (base.pause | ~(joint | makes[base.row])) & (activity != Activity.STARTUP)
+    between = ~(joint | makes) & (activity != Activity.STARTUP)
     between &= ~(loader | optimiser)
     place = np.cumsum(joint)
-    length = base.end - base.start
-    spent = np.bincount(place, weights=length * between, minlength=1)
+    spent = np.bincount(place, weights=(base.end - base.start) * between, minlength=1)
     own = between & (spent[place] > _OWN_WORK_NS)
-    # So do the operators just before a wait that launch nothing: they pick the value it fetches.
-    alone = ~base.pause & rows.alone[base.row]
-    serves = np.flatnonzero(between & ~own & _since(alone & between, timeline, base, joint))
-    served = activity[np.flatnonzero(joint)[place[serves]]]
-    waits = np.isin(served, (Activity.SYNC, Activity.COPY))
-    activity[serves[waits]] = served[waits]
+    own |= between & ~base.pause & rows.computes[base.row]
     activity[own | (loader & (activity != Activity.STARTUP))] = Activity.STARVED
+    # Operators just before a wait that launch nothing pick the value it fetches.
+    alone = ~base.pause & rows.alone[base.row]
+    ends = _leads_to(timeline.host.thread[base.row], between & ~own, alone, joint | own)
+    waits = (ends >= 0) & np.isin(activity[ends], (Activity.SYNC, Activity.COPY))
+    activity[waits] = activity[ends[waits]]
     if rows.python:
         # A loader and an operator that computes take as long as their data take.
         comparable = ~loader & (base.pause | ~rows.alone[base.row])
         comparable &= np.isin(activity, (Activity.ISSUE, Activity.STARVED))
-        activity[comparable & _stretched(timeline, base, steps, place)] = Activity.STRETCHED
+        activity[comparable & _stretched(timeline, base, steps)] = Activity.STRETCHED
     return HostWork(base.start, base.end, activity, base.row, base.pause)
 
 
-def _since(first: Flags, timeline: Timeline, base: HostWork, joint: Flags) -> Flags:
-    """Tell what a thread does before a joint from the first such stretch on."""
-    thread = timeline.host.thread[base.row]
-    ends = np.append(np.flatnonzero(joint), -1)[np.cumsum(joint)]
-    own = (ends >= 0) & (thread == thread[ends])
-    begun = np.flatnonzero(own & first)
-    since = np.full(len(joint) + 1, len(joint))
+def _leads_to(thread: SmallInts, between: Flags, first: Flags, bound: Flags) -> Ints:
+    """Give for each stretch the next bound, if its thread got to it from such a ``first``, else -1.
+
+    All that is ``between`` from the first on counts, on the bound's own thread.
+    """
+    ends = np.append(np.flatnonzero(bound), -1)[np.cumsum(bound)]
+    between = between & (ends >= 0) & (thread == thread[ends])
+    begun = np.flatnonzero(between & first)
+    since = np.full(len(bound) + 1, len(bound))
     np.minimum.at(since, ends[begun], begun)
-    return np.asarray(own & (np.arange(len(joint)) >= since[ends]), dtype=bool)
+    return np.where(between & (np.arange(len(bound)) >= since[ends]), ends, -1)
 
 
-def _stretched(timeline: Timeline, base: HostWork, steps: Steps, place: Ints) -> Flags:
+def _stretched(timeline: Timeline, base: Tiles, steps: Steps) -> Flags:
     """Tell which stretches take far longer than the same piece of work does elsewhere."""
     gpu, begins = timeline.gpu, steps.host_start
     length = base.end - base.start
-    piece = _piece(timeline, base)
+    piece = pieces(timeline, base)
     stretched = is_stretched(piece, base.start, length, begins)
     own = length > _OWN_WORK_NS
-    # The same pieces lie between the same two calls.
     if at_every_place(piece[base.pause], own[base.pause], length[base.pause], len(steps)):
         stretched |= base.pause & own
     elif len(begins) == 1:
@@ -251,72 +259,14 @@ def _stretched(timeline: Timeline, base: HostWork, steps: Steps, place: Ints) ->
     return np.asarray(stretched & (idle > STRETCHED_NS), dtype=bool)
 
 
+def _flags(count: int, rows: Ints) -> Flags:
+    flags = np.zeros(count, dtype=bool)
+    flags[rows] = True
+    return flags
+
+
 def _spans(timeline: Timeline, lane: Lane, rows: Ints) -> tuple[Ints, Ints]:
     """Spans of those of the host rows that are on a lane, merged."""
     host = timeline.host
     mine = rows[np.isin(host.thread[rows], lane.threads)]
     return union(host.start[mine], host.end[mine])
-
-
-def _pad(lane: Lane, low: int, high: int) -> Lane:
-    """Add empty segments at the ends of a window, so that pauses up to them are seen."""
-    if len(lane.start) == 0:
-        return lane
-    first, last = min(low, int(lane.start[0])), max(high, int(lane.end[-1]))
-    leaf, parent, top = (
-        np.concatenate([rows[:1], rows, rows[-1:]]) for rows in (lane.leaf, lane.parent, lane.top)
-    )
-    start = np.concatenate([[first], lane.start, [last]])
-    end = np.concatenate([[first], lane.end, [last]])
-    return Lane(lane.threads, start, end, leaf, parent, top)
-
-
-def _tile(lane: Lane, marks: Ints) -> HostWork:
-    """Fill the pauses between a lane's segments, cutting them at the given marks (ns)."""
-    gap = np.flatnonzero(lane.start[1:] > lane.end[:-1])
-    pause_start, pause_end, before = _cut(
-        lane.end[gap], lane.start[gap + 1], lane.leaf[gap], np.unique(marks)
-    )
-    start = np.concatenate([lane.start, pause_start])
-    end = np.concatenate([lane.end, pause_end])
-    row = np.concatenate([lane.leaf, before])
-    pause = np.zeros(len(start), dtype=bool)
-    pause[len(lane.start) :] = True
-    order = np.argsort(start, kind="stable")
-    # The padding has done its work; as a piece of no length it would make others look stretched.
-    order = order[end[order] > start[order]]
-    nothing = np.zeros(len(order), dtype=np.uint8)
-    return HostWork(start[order], end[order], nothing, row[order], pause[order])
-
-
-def _cut(start: Ints, end: Ints, row: Ints, marks: Ints) -> tuple[Ints, Ints, Ints]:
-    """Cut disjoint, sorted spans wherever a mark lies within one."""
-    if len(start) == 0:
-        return start, end, row
-    span = np.searchsorted(start, marks, side="right") - 1
-    within = (span >= 0) & (marks > start[np.maximum(span, 0)]) & (marks < end[np.maximum(span, 0)])
-    span, marks = span[within], marks[within]
-    begins = np.concatenate([start, marks])
-    order = np.argsort(begins, kind="stable")
-    owner = np.concatenate([np.arange(len(start)), span])[order]
-    begins = begins[order]
-    ends = np.minimum(end[owner], np.append(begins[1:], np.iinfo(np.int64).max))
-    return begins, ends, row[owner]
-
-
-def _inside(work: HostWork, start: Ints, end: Ints) -> Flags:
-    """Tell which stretches begin within one of the sorted, disjoint spans."""
-    if len(start) == 0:
-        return np.zeros(len(work.start), dtype=bool)
-    span = np.searchsorted(start, work.start, side="right") - 1
-    return (span >= 0) & (work.start < end[np.maximum(span, 0)])
-
-
-def _piece(timeline: Timeline, work: HostWork) -> Ints:
-    """Number the pieces of work: the same call, or the pause between the same two calls."""
-    name = timeline.host.name[work.row].astype(np.int64)
-    following = np.append(name[1:], -1)
-    key = np.where(work.pause, (name + 1) * (len(timeline.names) + 1) + following + 1, -name - 1)
-    # A pause before the first call follows none, so it is like no other.
-    key[:1] = np.where(work.pause[:1], 0, key[:1])
-    return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)

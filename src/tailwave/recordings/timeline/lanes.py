@@ -101,9 +101,7 @@ def build_lanes(timeline: Timeline) -> list[Lane]:
     for thread in issuing_threads(timeline):
         flat = _flat(timeline, thread)
         for group in groups:
-            same_process = (
-                timeline.threads[group[0].threads[0]].pid == timeline.threads[thread].pid
-            )
+            same_process = timeline.threads[group[0].threads[0]].pid == timeline.threads[thread].pid
             if same_process and all(_take_turns(flat, other) for other in group):
                 group.append(flat)
                 break
@@ -118,9 +116,7 @@ def _flat(timeline: Timeline, thread: int) -> Lane:
     start, end, leaf = flatten(timeline, nesting)
     parent = nesting.parent[leaf]
     around = np.where(parent >= 0, nesting.row[parent], -1) if len(parent) else parent
-    return Lane(
-        (thread,), start, end, nesting.row[leaf], around, nesting.row[nesting.top[leaf]]
-    )
+    return Lane((thread,), start, end, nesting.row[leaf], around, nesting.row[nesting.top[leaf]])
 
 
 def _take_turns(one: Lane, other: Lane) -> bool:

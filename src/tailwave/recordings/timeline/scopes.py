@@ -19,6 +19,12 @@ class Scopes(msgspec.Struct, frozen=True):
     start: Ints
     end: Ints
 
+    def around(self, timeline: Timeline, rows: Ints, offset: Ints) -> Ints:
+        """Give for each host row the row over more than half of it, or -1."""
+        host = timeline.host
+        shift = offset[host.thread[rows]]
+        return self.over(host.start[rows] + shift, host.end[rows] + shift)
+
     def over(self, start: Ints, end: Ints) -> Ints:
         """Give for each span (ns, on the same axis) the row over more than half of it, or -1."""
         if len(self.row) == 0:
@@ -32,7 +38,7 @@ class Scopes(msgspec.Struct, frozen=True):
 def side_by_side(timeline: Timeline, threads: tuple[int, ...]) -> Ints:
     """Give by thread what to add to a time (ns) so that no two threads share a moment."""
     host = timeline.host
-    room = int(host.end.max(initial=0) - host.start.min(initial=0)) + 1
+    room = int(host.end.max() - host.start.min()) + 1 if len(host) else 0
     offset = np.zeros(len(timeline.threads), dtype=np.int64)
     offset[list(threads)] = np.arange(len(threads)) * room
     return offset
@@ -56,11 +62,16 @@ def quiet(timeline: Timeline, rows: Ints, offset: Ints) -> Ints:
     calls = classify_all(timeline.names)
     launches = (host.kind == HostKind.RUNTIME) & (calls[host.name] == Call.LAUNCH)
     launches[gpu.launch[(gpu.kind == GpuKind.KERNEL) & (gpu.launch >= 0)]] = True
-    launched = np.flatnonzero(launches & np.isin(host.thread, np.unique(host.thread[rows])))
-    moments = np.sort(host.start[launched] + offset[host.thread[launched]])
-    shift = offset[host.thread[rows]]
-    first, last = (np.searchsorted(moments, at[rows] + shift) for at in (host.start, host.end))
-    return np.asarray(rows[first == last], dtype=np.int64)
+    return without(timeline, np.flatnonzero(launches), rows, offset)
+
+
+def without(timeline: Timeline, calls: Ints, rows: Ints, offset: Ints) -> Ints:
+    """Keep of host rows those in which their thread makes none of the calls."""
+    start, end, thread = timeline.host.start, timeline.host.end, timeline.host.thread
+    made = np.sort(start[calls] + offset[thread[calls]])
+    shift = offset[thread[rows]]
+    before, until = (np.searchsorted(made, moment[rows] + shift) for moment in (start, end))
+    return np.asarray(rows[before == until], dtype=np.int64)
 
 
 def named(timeline: Timeline, wanted: Flags, kinds: tuple[HostKind, ...]) -> Ints:

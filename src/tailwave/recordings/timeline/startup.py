@@ -16,9 +16,10 @@ import re
 import msgspec
 import numpy as np
 
-from tailwave.model import Flags, HostKind, Ints, Timeline
+from tailwave.model import Bytes, Flags, HostKind, Ints, Timeline
 from tailwave.recordings.timeline.calls import Call, classify_all
 from tailwave.recordings.timeline.intervals import covered, union
+from tailwave.recordings.timeline.launches import NOT_RECORDED
 from tailwave.recordings.timeline.stretched import lower_quartile
 
 # A context takes 50 ms to seconds; the calls that need none take microseconds (ns).
@@ -44,8 +45,8 @@ class StartUp(msgspec.Struct, frozen=True):
     """The start of a program as its host rows.
 
     ``rows`` tells which of them are start-up: calls, and scopes that compile. ``until`` is when
-    the context stood (ns), before which nothing could be issued; the first moment of the host
-    where the program began before the recording.
+    the context stood (ns), before which nothing could be issued; NOT_RECORDED where the program
+    began before the recording.
     """
 
     rows: Flags
@@ -67,7 +68,7 @@ def start_up(timeline: Timeline) -> StartUp:
     rows = compiling[host.name] & (host.kind != HostKind.RUNTIME)
     rows[runtime[call == Call.LOAD]] = True
     until = _context(timeline, runtime, call, idle)
-    if until > int(host.start.min(initial=0)):
+    if until != NOT_RECORDED:
         rows[runtime[_first(timeline, runtime, call, idle)]] = True
     return StartUp(rows, until)
 
@@ -81,27 +82,26 @@ def _idle(timeline: Timeline, rows: Ints) -> Flags:
     return np.asarray(2 * at_work <= end - start, dtype=bool)
 
 
-def _context(timeline: Timeline, runtime: Ints, call: Ints, idle: Flags) -> int:
-    """When the context stood; the recording's first moment if that was before it."""
+def _context(timeline: Timeline, runtime: Ints, call: Bytes, idle: Flags) -> int:
+    """When the context stood; NOT_RECORDED if that was before the recording."""
     host, gpu = timeline.host, timeline.gpu
-    begin = int(host.start.min(initial=0))
     length = host.end[runtime] - host.start[runtime]
     needs = np.flatnonzero((call != Call.OTHER) | (length >= _CONTEXT_NS))
     if len(needs) == 0:
-        return begin
+        return NOT_RECORDED
     first = int(needs[0])
     row = int(runtime[first])
     if gpu.start.min(initial=int(host.end[row])) < host.start[row]:
-        return begin
+        return NOT_RECORDED
     begins = np.array([bool(_INITIALISES.match(name)) for name in timeline.names], dtype=bool)
     # Any other call may have waited for work that is not in the recording.
     makes = call[first] in (Call.OTHER, Call.ALLOCATE, Call.LOAD) and length[first] >= _CONTEXT_NS
     if not (makes or begins[host.name[runtime[:first]]].any()):
-        return begin
+        return NOT_RECORDED
     return int(host.end[row] if idle[first] else host.start[row])
 
 
-def _first(timeline: Timeline, runtime: Ints, call: Ints, idle: Flags) -> Flags:
+def _first(timeline: Timeline, runtime: Ints, call: Bytes, idle: Flags) -> Flags:
     """Tell which calls are long because they are the first of their kind."""
     host, gpu = timeline.host, timeline.gpu
     length = host.end[runtime] - host.start[runtime]
@@ -115,7 +115,7 @@ def _first(timeline: Timeline, runtime: Ints, call: Ints, idle: Flags) -> Flags:
     alone = np.bincount(name)[name] == 1
     usual = lower_quartile(name, length)
     # What comes after the last launch is how the program ends.
-    goes_on = host.start[runtime] <= host.start[gpu.launch].max(initial=0, where=gpu.launch >= 0)
+    goes_on = runtime <= gpu.launch.max(initial=-1)
     return np.asarray(
         first
         & idle

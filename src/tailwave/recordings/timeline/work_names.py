@@ -65,7 +65,9 @@ class WorkNames:
             self._over(self._scopes, lane, work, stretches),
         )
         # The outermost operator or call, of a pause that before it.
-        top = lane.top[np.maximum(np.searchsorted(lane.start, work.start[stretches], "right") - 1, 0)]
+        top = lane.top[
+            np.maximum(np.searchsorted(lane.start, work.start[stretches], "right") - 1, 0)
+        ]
         top = np.where(starts, work.row[stretches], top)
         begun = self._timeline.host.start[top] <= work.start[stretches]
         columns = (row.tolist(), top.tolist(), work.pause[stretches].tolist(), begun.tolist())
