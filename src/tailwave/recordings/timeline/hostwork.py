@@ -98,7 +98,8 @@ class _Rows(msgspec.Struct, frozen=True):
     """What host rows are by themselves: arrays by host row, and rows that mark spans.
 
     ``joint`` tells the calls that put work on a GPU or wait for it, ``alone`` the operators in
-    which no kernel is launched, ``computes`` those that are work of their own.
+    which no kernel is launched, ``computes`` those that are work of their own. ``busy`` is when
+    GPUs are at work (ns).
     """
 
     activity: Bytes
@@ -109,6 +110,7 @@ class _Rows(msgspec.Struct, frozen=True):
     issuing: Ints
     compiling: Ints
     started: int
+    busy: tuple[Ints, Ints]
     python: bool
 
 
@@ -156,6 +158,7 @@ def _rows(timeline: Timeline) -> _Rows:
         issuing=named(timeline, issues, marks),
         compiling=np.flatnonzero(starts.rows & ~runtime),
         started=starts.until,
+        busy=union(gpu.start, gpu.end),
         python=runs_python(timeline),
     )
 
@@ -224,7 +227,7 @@ def _lane_work(timeline: Timeline, lane: Lane, steps: Steps, rows: _Rows) -> Hos
         # A loader and an operator that computes take as long as their data take.
         comparable = ~loader & (base.pause | ~rows.alone[base.row])
         comparable &= np.isin(activity, (Activity.ISSUE, Activity.STARVED))
-        activity[comparable & _stretched(timeline, base, steps)] = Activity.STRETCHED
+        activity[comparable & _stretched(timeline, base, steps, rows)] = Activity.STRETCHED
     return HostWork(base.start, base.end, activity, base.row, base.pause)
 
 
@@ -241,22 +244,22 @@ def _leads_to(thread: SmallInts, between: Flags, first: Flags, bound: Flags) -> 
     return np.where(between & (np.arange(len(bound)) >= since[ends]), ends, -1)
 
 
-def _stretched(timeline: Timeline, base: Tiles, steps: Steps) -> Flags:
+def _stretched(timeline: Timeline, base: Tiles, steps: Steps, rows: _Rows) -> Flags:
     """Tell which stretches take far longer than the same piece of work does elsewhere."""
-    gpu, begins = timeline.gpu, steps.host_start
     length = base.end - base.start
     piece = pieces(timeline, base)
-    stretched = is_stretched(piece, base.start, length, begins)
+    stretched = is_stretched(piece, base.start, length, steps.host_start)
     own = length > _OWN_WORK_NS
     if at_every_place(piece[base.pause], own[base.pause], length[base.pause], len(steps)):
         stretched |= base.pause & own
-    elif len(begins) == 1:
+    elif len(steps) == 1:
         # A lone pause of a lone step may well be at the same place of every step.
         stretched &= ~base.pause
     # A call that the full queue of a busy GPU holds is not stretched, and costs nothing.
-    busy = union(gpu.start, gpu.end)
-    idle = length - (covered(*busy, base.end) - covered(*busy, base.start))
-    return np.asarray(stretched & (idle > STRETCHED_NS), dtype=bool)
+    long = np.flatnonzero(stretched)
+    at_work = covered(*rows.busy, base.end[long]) - covered(*rows.busy, base.start[long])
+    stretched[long] = length[long] - at_work > STRETCHED_NS
+    return stretched
 
 
 def _flags(count: int, rows: Ints) -> Flags:

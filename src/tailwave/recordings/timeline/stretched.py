@@ -36,19 +36,24 @@ def runs_python(timeline: Timeline) -> bool:
 def is_stretched(piece: Ints, start: Ints, length: Ints, step_start: Ints) -> Flags:
     """Tell which pieces take far longer than usual.
 
-    ``piece`` numbers what is the same work, ``step_start`` are the moments (ns, sorted) at which
-    steps begin.
+    ``piece`` says by any numbers what is the same work, ``step_start`` are the moments (ns, sorted)
+    at which steps begin.
     """
+    # Only of what is ever long the usual time matters.
+    some = np.flatnonzero(np.isin(piece, piece[length > STRETCHED_NS]))
+    piece, length = np.unique(piece[some], return_inverse=True)[1], length[some]
     usual = lower_quartile(piece, length)
     if len(step_start) > 1:
-        usual = np.maximum(usual, _usual_at_place(piece, start, length, step_start))
-    return np.asarray(length > np.maximum(usual + STRETCHED_NS, _TIMES * usual), dtype=bool)
+        usual = np.maximum(usual, _usual_at_place(piece, start[some], length, step_start))
+    stretched = np.zeros(len(start), dtype=bool)
+    stretched[some] = length > np.maximum(usual + STRETCHED_NS, _TIMES * usual)
+    return stretched
 
 
 def at_every_place(kind: Ints, long: Flags, length: Ints, steps: int) -> bool:
     """Tell whether long pauses are so many, and so uneven, that no one place of a step has them.
 
-    ``kind`` numbers the places between two calls by the calls.
+    ``kind`` says of each pause by any number between which two calls it was.
     """
     if long.sum() <= _PLACES * steps:
         return False

@@ -82,4 +82,4 @@ def pieces(timeline: Timeline, tiles: Tiles) -> Ints:
     key = np.where(tiles.pause, (name + 1) * (len(timeline.names) + 1) + following + 1, -name - 1)
     # A pause before the first call follows none, so it is like no other.
     key[:1] = np.where(tiles.pause[:1], 0, key[:1])
-    return np.asarray(np.unique(key, return_inverse=True)[1], dtype=np.int64)
+    return key
