@@ -133,8 +133,8 @@ def _rows(timeline: Timeline) -> _Rows:
     offset = side_by_side(timeline, tuple(range(len(timeline.threads))))
     alone = quiet(timeline, np.flatnonzero(host.kind == HostKind.OPERATOR), offset)
     idle = without(timeline, np.flatnonzero(joint), alone, offset)
-    idle = idle[host.end[idle] - host.start[idle] > _COMPUTES_NS]
-    computes = alone[outermost(timeline, idle, offset).around(timeline, alone, offset) >= 0]
+    long = outermost(timeline, idle[(host.end - host.start)[idle] > _COMPUTES_NS], offset)
+    computes = idle[long.around(timeline, idle, offset) >= 0]
     activity = np.full(len(host), Activity.ISSUE, dtype=np.uint8)
     inner = np.append(alone, np.flatnonzero(runtime))
     scope = outermost(timeline, alone, offset).around(timeline, inner, offset)
@@ -217,7 +217,7 @@ def _lane_work(timeline: Timeline, lane: Lane, steps: Steps, rows: _Rows) -> Hos
     spent = np.bincount(place, weights=(base.end - base.start) * between, minlength=1)
     own = between & (spent[place] > _OWN_WORK_NS)
     own |= between & ~base.pause & rows.computes[base.row]
-    activity[own | (loader & (activity != Activity.STARTUP))] = Activity.STARVED
+    activity[own | (loader & (activity == Activity.ISSUE))] = Activity.STARVED
     # Operators just before a wait that launch nothing pick the value it fetches.
     alone = ~base.pause & rows.alone[base.row]
     ends = _leads_to(timeline.host.thread[base.row], between & ~own, alone, joint | own)
