@@ -91,7 +91,7 @@ FAMILIES = (
             "recordings.replay",
         ),
         registry="RULES",
-        support=("build",),
+        support=("build", "stretches"),
         engine="diagnose",
     ),
     Family("profiles", imports=("profiles",)),
