@@ -120,8 +120,8 @@ class Diagnosis(Printable, frozen=True):
         division: Where the time of a step goes, as recorded: each microsecond is in exactly one
             share.
         costliest: The five kernels, or kinds of copies, that take most of a step's GPU time.
-        findings: What costs time: first those with a gain, the greatest first; then those whose gain
-            has a condition; then those without a gain, by their share.
+        findings: What costs time: first those with a gain, the greatest first; then those whose
+            gain has a condition; then those without a gain, by their share.
         notes: What was assumed, left out or repaired.
         withheld: Codes of findings that the recording is not sound enough to carry.
         kernels: Kernels of the kernel profiles, that which loses most time first; empty without.

@@ -160,13 +160,13 @@ class InTrace(msgspec.Struct, frozen=True):
     """A profiled kernel's place in a recording.
 
     Attributes:
-        calls: Launches in a step.
+        calls: Launches in the mean step.
         step_us: Of the step's kernel time.
         step_share: Of the step without the profiler.
         matched_by: What ties it to the recording's kernels, in words.
     """
 
-    calls: Count
+    calls: float
     step_us: Us
     step_share: Part
     matched_by: str

@@ -16,9 +16,8 @@ from tailwave.recordings.causes.build import (
     Added,
     counted,
     finding,
-    gain,
     severity,
-    share_saved,
+    worth_of,
 )
 from tailwave.recordings.causes.diagnose import diagnose
 from tailwave.recordings.readers import read
@@ -40,7 +39,6 @@ __all__ = [
     "counted",
     "diagnose",
     "finding",
-    "gain",
     "gpu_in_order",
     "gpu_table",
     "host_table",
@@ -48,7 +46,7 @@ __all__ = [
     "operator_name",
     "read",
     "severity",
-    "share_saved",
     "taken",
     "wait_table",
+    "worth_of",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tailwave.figures import in_one_unit, percent, time
 from tailwave.model import Prediction, Predictions
 from tailwave.reports.page import Page
+from tailwave.reports.step_time import step_time
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +21,7 @@ def render_predictions(predictions: Predictions, console: Console) -> None:
     page = Page(console)
     page.paragraph(_headline(predictions), style="bold")
     page.blank()
-    page.paragraph(_now(predictions), lead="  now  ", lead_style="dim")
+    page.paragraph(step_time(predictions.now), lead="  now  ", lead_style="dim")
     if len(predictions.what_ifs) == 1:
         _print_together(page, predictions.what_ifs[0], "What if")
     else:
@@ -32,8 +33,8 @@ def render_predictions(predictions: Predictions, console: Console) -> None:
 
 
 def _headline(predictions: Predictions) -> str:
-    best = predictions.combined or max(predictions.what_ifs, key=lambda a: a.recoverable_us)
-    now = predictions.step_us_now
+    best = predictions.combined or predictions.what_ifs[0]
+    now = predictions.now.us
     if best.recoverable_us >= _NO_CHANGE * now:
         before, after = in_one_unit(now, best.step_us_after)
         return (
@@ -46,14 +47,6 @@ def _headline(predictions: Predictions) -> str:
     return f"With {_name(best)} the step takes {after}: {_effect(best, change)}."
 
 
-def _now(predictions: Predictions) -> str:
-    likely, as_recorded = predictions.step_us_now, predictions.steps.median_us
-    if as_recorded - likely < _NO_CHANGE * as_recorded:
-        return f"{time(likely)} a step, as recorded"
-    now, low, high, recorded = in_one_unit(likely, *predictions.step_us_range, as_recorded)
-    return f"{now} a step ({low} to {high}), likely without the profiler; recorded {recorded}"
-
-
 def _print_each(page: Page, answers: tuple[Prediction, ...]) -> None:
     """Print one line for each answer that changes something, and one for all the others."""
     page.heading("Each alone")
@@ -63,7 +56,7 @@ def _print_each(page: Page, answers: tuple[Prediction, ...]) -> None:
         after, change = in_one_unit(answer.step_us_after, answer.recoverable_us)
         lead = f"  {_name(answer):{names}}  {after:>8}  "
         page.paragraph(_effect(answer, change), lead=lead)
-        for note in answer.notes:
+        for note in _remarks(answer):
             page.paragraph(note, lead=" " * len(lead), style="dim")
     same = [_name(answer) for answer in answers if not _changes(answer)]
     if same:
@@ -77,12 +70,17 @@ def _print_together(page: Page, prediction: Prediction, heading: str) -> None:
         prediction.step_us_now, prediction.step_us_after, prediction.recoverable_us
     )
     page.paragraph(f"now {now} -> after {after} ({_effect(prediction, change)})", lead="    ")
-    for note in prediction.notes:
+    for note in _remarks(prediction):
         page.paragraph(note, lead="    ", style="dim")
 
 
 def _name(prediction: Prediction) -> str:
     return " + ".join(prediction.names)
+
+
+def _remarks(prediction: Prediction) -> tuple[str, ...]:
+    """What a prediction rests on: its condition first."""
+    return (*filter(None, (prediction.condition,)), *prediction.notes)
 
 
 def _changes(prediction: Prediction) -> bool:

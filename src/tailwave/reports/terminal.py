@@ -16,16 +16,18 @@ from tailwave.model import (
     Share,
     Source,
     StepsSummary,
+    StepTime,
 )
 from tailwave.reports.kernels_terminal import kernels_headline, print_kernels
 from tailwave.reports.page import SEVERITY_STYLES, Cell, Page
+from tailwave.reports.step_time import step_time
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _INDENT = " " * 4
 _PROFILE = "ncu"  # what kinds of kernel profiles begin with
-_GPU_AT_WORK = ("kernels", "copies")
+_GPU_AT_WORK = ("kernels", "collectives", "copies")
 _WORTH_NAMING = 0.01  # of a step
 
 
@@ -43,8 +45,9 @@ def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
 
 def _headline(diagnosis: Diagnosis) -> str:
     """Return the one thing to take away."""
-    if diagnosis.findings and diagnosis.findings[0].severity is not Severity.INFO:
-        return _advice(diagnosis.findings[0])
+    worst = next((f for f in diagnosis.findings if f.severity is not Severity.INFO), None)
+    if worst:
+        return f"{_advice(worst)}{_counted_from(diagnosis.now)}"
     if diagnosis.steps is None and diagnosis.kernels:
         return kernels_headline(diagnosis.kernels)
     if diagnosis.steps is None:
@@ -66,10 +69,14 @@ def _advice(finding: Finding) -> str:
     return f"{finding.claim}{cure}"
 
 
+def _counted_from(now: StepTime | None) -> str:
+    return f" Counted from {step_time(now)}." if now else ""
+
+
 def _nothing_much(findings: tuple[Finding, ...]) -> str:
     if not findings:
         return "No cause was found that costs more than a percent of a step."
-    return f"No cure is worth much here: the best saves {_saving(findings[0])}."
+    return f"No cause costs much here; the first: {findings[0].code}, {_saving(findings[0])}."
 
 
 def _spending(division: tuple[Share, ...]) -> str:
@@ -109,9 +116,15 @@ def _profile(source: Source) -> str:
 
 
 def _steps(steps: StepsSummary) -> str:
-    median, busy = in_one_unit(steps.median_us, steps.gpu_busy_us)
-    part = _of(steps.gpu_busy_us, steps.median_us)
-    return f"{steps.count} by {steps.by}, median {median}, GPU busy {busy} ({part})"
+    mean, busy = in_one_unit(steps.mean_us, steps.gpu_busy_us)
+    part = _of(steps.gpu_busy_us, steps.mean_us)
+    counted = f"{steps.count} by {steps.by}, mean {mean}, GPU busy {busy} ({part})"
+    if steps.count == 1:
+        return counted
+    spread = in_one_unit(steps.median_us, steps.p90_us, steps.p99_us, steps.max_us)
+    named = zip(("median", "p90", "p99", "max"), spread, strict=True)
+    sample = f"; {steps.replayed} of them replayed" if steps.replayed < steps.count else ""
+    return f"{counted}; {', '.join(f'{name} {us}' for name, us in named)}{sample}"
 
 
 def _print_division(page: Page, division: tuple[Share, ...]) -> None:
@@ -155,7 +168,7 @@ def _print_finding(page: Page, number: int, finding: Finding) -> None:
 
 
 def _print_briefly(page: Page, number: int, finding: Finding) -> None:
-    _print_title(page, number, finding, f"{finding.code}: a cure saves {_saving(finding)}")
+    _print_title(page, number, finding, f"{finding.code}: {_saving(finding)}")
 
 
 def _print_title(page: Page, number: int, finding: Finding, title: str, style: str = "") -> None:
@@ -169,16 +182,20 @@ def _print_evidence(page: Page, evidence: Evidence) -> None:
 
 
 def _gain(finding: Finding) -> str:
-    now, after, saved = in_one_unit(
-        finding.step_us_now, finding.step_us_after, finding.recoverable_us
+    after, saved = finding.step_us_after, finding.recoverable_us
+    if after is None or saved is None:
+        return f"takes {percent(finding.share)} of a step; what a cure brings is not known"
+    before, then, gained = in_one_unit(finding.step_us_now, after, saved)
+    condition = f", {finding.condition}" if finding.condition else ""
+    return (
+        f"now {before} -> after {then} (saves {gained} a step, {percent(finding.share)}){condition}"
     )
-    part = _of(finding.recoverable_us, finding.step_us_now)
-    return f"now {now} -> after {after} (saves {saved} a step, {part})"
 
 
 def _saving(finding: Finding) -> str:
-    part = _of(finding.recoverable_us, finding.step_us_now)
-    return f"{time(finding.recoverable_us)} a step, {part}"
+    if finding.recoverable_us is None:
+        return f"takes {percent(finding.share)} of a step"
+    return f"a cure saves {time(finding.recoverable_us)} a step, {percent(finding.share)}"
 
 
 def _of(part: float, whole: float) -> str:

@@ -135,7 +135,7 @@ def _bound(findings: Sequence[Finding], diagnosis: Diagnosis | None) -> float | 
     """Return the most that curing these findings gives back, as a share of the step."""
     if not findings:
         return None
-    shares = [finding.recoverable_us / finding.step_us_now for finding in findings]
+    shares = [finding.share for finding in findings]
     most = 1.0
     idle = _idle_share(diagnosis)
     if idle is not None and {finding.code for finding in findings} <= _HOST_CAUSES:
@@ -162,7 +162,7 @@ def _advice(diagnosis: Diagnosis | None, kept: Sequence[Candidate]) -> Iterator[
     covered = {cure for candidate in kept for cure in candidate.cure.answers} - _IN_PART
     told: set[str] = set()
     for finding in diagnosis.findings if diagnosis is not None else ():
-        if finding.recoverable_us < WORTH_TRYING * finding.step_us_now:
+        if finding.share < WORTH_TRYING:
             continue
         for cure in finding.cures:
             if cure not in covered | told:

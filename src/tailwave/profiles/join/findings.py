@@ -16,8 +16,7 @@ from tailwave.recordings import (
     Program,
     counted,
     finding,
-    gain,
-    share_saved,
+    worth_of,
 )
 
 _MOST_NAMED = 3
@@ -61,17 +60,16 @@ def of_kernels(step: ProfiledStep, code: str) -> Finding | None:
     ranked = sorted(costs, key=lambda number: -costs[number])
     worst = step.kernels[ranked[0]]
     cause = next(f for f in worst.findings if f.code == code)
-    after = step.forecast.after(_without(lost)).step_us
+    brings = worth_of(step.forecast, _without(lost), sum(costs.values()))
     return finding(
-        step.forecast,
+        brings,
         code=code,
         title=cause.title,
         claim=(
             f"{_loss(step, worst, costs[ranked[0]])} {cause.claim} Cured in "
-            f"{counted(len(costs), 'kernel', 'kernels')}, {gain(step.forecast, after)} "
-            f"({share_saved(step.forecast, after)} less)."
+            f"{counted(len(costs), 'kernel', 'kernels')}, {brings.gain} "
+            f"({brings.part} less)."
         ),
-        after_us=after,
         evidence=[
             *(
                 Evidence(f"lost by {short(step.kernels[number].name)}", costs[number], "us")
@@ -89,16 +87,12 @@ def of_grids(step: ProfiledStep, code: str) -> Finding | None:
     rows, counted_rows = step.case.gpu_rows, step.counted_rows(code)
     everywhere = step.same_shape & np.isin(step.profile, step.profile[counted_rows])
     lost = np.where(everywhere, step.lost(code), suggested)
-    after = step.forecast.after(_without(lost)).step_us
+    brings = worth_of(step.forecast, _without(lost), step.time_us(rows, lost))
     return finding(
-        step.forecast,
+        brings,
         code=code,
         title=words.title,
-        claim=(
-            f"{words.cost} up to {share_saved(step.forecast, after)} of each step. {words.cured} "
-            f"{gain(step.forecast, after)}."
-        ),
-        after_us=after,
+        claim=(f"{words.cost} up to {brings.part} of each step. {words.cured} {brings.gain}."),
         evidence=[
             Evidence(what, step.time_us(which, shares), "us")
             for what, which, shares in (
@@ -113,7 +107,7 @@ def of_grids(step: ProfiledStep, code: str) -> Finding | None:
 
 def _loss(step: ProfiledStep, kernel: KernelDiagnosis, lost_us: float) -> str:
     """Word what a kernel takes of the step, and what of that is lost."""
-    took, now = kernel.in_trace.step_us if kernel.in_trace else 0.0, step.forecast.now_us
+    took, now = kernel.in_trace.step_us if kernel.in_trace else 0.0, step.forecast.now.us
     return (
         f"{short(kernel.name)} is {percent(part(took, now))} of the step and loses "
         f"{percent(part(lost_us, took))} of that, {percent(part(lost_us, now))} of the step."

@@ -62,19 +62,19 @@ class ProfiledStep:
             return None
         took = self.time_us(rows)
         return InTrace(
-            calls=int(rows.sum()),
+            calls=round(rows.sum() / len(self.case.steps), 1),
             step_us=took,
-            step_share=part(took, self.forecast.now_us),
+            step_share=part(took, self.forecast.now.us),
             matched_by=self._matched_by[number],
         )
 
     def rows_of(self, number: int) -> Flags:
-        """Tell which GPU rows of the step are launches of a profiled kernel."""
+        """Tell which GPU rows of the steps are launches of a profiled kernel."""
         return np.asarray(self.case.gpu_rows & (self.profile == number), dtype=bool)
 
     def time_us(self, rows: Flags, shares: Floats | float = 1.0) -> float:
-        """Return the time of some GPU rows, or of these shares of it (us)."""
-        return float((self._span * shares)[rows].sum()) / 1e3
+        """Return the time of some GPU rows in a step, or of these shares of it (us)."""
+        return self.case.a_step((self._span * shares)[rows].sum())
 
     def lost(self, code: str) -> Floats:
         """Return the share that each GPU row loses to a cause by its counters, else 0."""

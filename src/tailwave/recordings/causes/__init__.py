@@ -10,11 +10,17 @@ from typing import Protocol
 from tailwave.model import Finding
 from tailwave.recordings.causes import (
     blocking_copy,
+    graph_holes,
     host_contention,
     host_starved,
     host_sync,
     launch_bound,
+    looped_optimizer,
+    page_migration,
+    queued,
+    slow_steps,
     small_grid,
+    straggler,
     stream_interference,
     wave_tail,
 )
@@ -40,7 +46,13 @@ RULES: tuple[Rule, ...] = (
     host_starved,
     host_contention,
     blocking_copy,
+    page_migration,
+    looped_optimizer,
     stream_interference,
     wave_tail,
     small_grid,
+    graph_holes,
+    queued,
+    slow_steps,
+    straggler,
 )

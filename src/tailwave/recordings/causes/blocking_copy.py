@@ -26,11 +26,10 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Evidence, Finding, GpuKind, Ints
-from tailwave.recordings.causes.build import finding, gain, places, share_saved
-from tailwave.recordings.replay.copy_changes import async_copy
+from tailwave.recordings.causes.build import finding, places, worth
+from tailwave.recordings.replay.division import Cause
 from tailwave.recordings.replay.forecast import Forecast
-from tailwave.recordings.timeline.attribution import Cause
-from tailwave.recordings.timeline.calls import crosses_link, is_pageable
+from tailwave.recordings.timeline.calls import crosses_link, is_migration, is_pageable
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.link import link_speed
 
@@ -39,46 +38,45 @@ CODE = "blocking-copy"
 
 def find(case: Case, forecast: Forecast) -> Finding | None:
     """Compare the step with the same step when its copies are pinned and overlapped."""
-    exposed, held = case.cause_us(Cause.COPY), case.cause_us(Cause.BLOCKED_COPY)
     rows = _copies(case)
-    if len(rows) == 0 or exposed + held <= 0:
+    if len(rows) == 0:
         return None
-    link = link_speed(case.timeline, case.device)
-    after = forecast.after(async_copy).step_us
-    pageable = sum(is_pageable(case.name_of_gpu(int(row))) for row in rows)
+    exposed, held = (forecast.division.us(cause) for cause in (Cause.COPY, Cause.BLOCKED_COPY))
+    brings = worth(forecast, "async-copy", exposed + held)
+    pageable = sum(is_pageable(case.name_of_gpu(row)) for row in rows.tolist())
     claim = (
-        f"Copies hold up {share_saved(forecast, after)} of each step"
+        f"Copies hold up {brings.part} of each step"
         f"{f', {pageable} of {len(rows)} from pageable memory' if pageable else ''}; "
-        f"pinned and overlapped, {gain(forecast, after)}."
+        f"pinned and overlapped, {brings.gain}."
     )
     return finding(
-        forecast,
+        brings,
         code=CODE,
         title="Copies between host and GPU are on the critical path",
         claim=claim,
-        after_us=after,
-        evidence=_evidence(case, rows, exposed, held, link),
+        evidence=_evidence(case, forecast, rows),
         cures=("async-copy",),
     )
 
 
 def _copies(case: Case) -> Ints:
-    """Rows of the step's copies between host and GPU."""
+    """Rows of the steps' copies between host and GPU."""
     gpu = case.timeline.gpu
-    rows = np.flatnonzero(case.gpu_rows & (gpu.kind == GpuKind.MEMCPY))
-    crosses = [crosses_link(case.name_of_gpu(int(row))) for row in rows]
-    return rows[np.array(crosses, dtype=bool)] if len(rows) else rows
+    crosses = [crosses_link(name) and not is_migration(name) for name in case.timeline.names]
+    copied = case.gpu_rows & (gpu.kind == GpuKind.MEMCPY)
+    return np.flatnonzero(copied & np.array(crosses, dtype=bool)[gpu.name])
 
 
-def _evidence(case: Case, rows: Ints, exposed: float, held: float, link: float) -> list[Evidence]:
+def _evidence(case: Case, forecast: Forecast, rows: Ints) -> list[Evidence]:
     gpu = case.timeline.gpu
     size = float(np.maximum(gpu.bytes[rows], 0).sum())
-    took = float((gpu.end - gpu.start)[rows].sum()) / 1e3
+    took = float((gpu.end - gpu.start)[rows].sum())
+    held = forecast.division.us(Cause.BLOCKED_COPY)
     return [
-        Evidence("only copies on the GPU", exposed, "us"),
+        Evidence("only copies on the GPU", forecast.division.us(Cause.COPY), "us"),
         Evidence("GPU idle after a copy had held the host", held, "us"),
-        Evidence("copied in the step", size, "B"),
-        Evidence("speed of these copies", size / took / 1e3 if took else 0.0, "GB/s"),
-        Evidence("speed of the link", link / 1e3, "GB/s"),
+        Evidence("copied in the step", size / len(case.steps), "B"),
+        Evidence("speed of these copies", size / took if took else 0.0, "GB/s"),
+        Evidence("speed of the link", link_speed(case.timeline, case.device) / 1e3, "GB/s"),
         *places(case, gpu.launch[rows]),
     ]

@@ -29,11 +29,10 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.figures import time
-from tailwave.model import Evidence, Finding
-from tailwave.recordings.causes.build import finding, gain, heaviest, share_saved, times
+from tailwave.model import Evidence, Finding, Ints
+from tailwave.recordings.causes.build import finding, heaviest, times, worth
+from tailwave.recordings.replay.division import Cause
 from tailwave.recordings.replay.forecast import Forecast
-from tailwave.recordings.replay.host_changes import unstretched
-from tailwave.recordings.timeline.attribution import Cause
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 
@@ -42,40 +41,43 @@ CODE = "host-contention"
 
 def find(case: Case, forecast: Forecast) -> Finding | None:
     """Compare the step with the same step when no host work is stretched."""
-    lost = case.cause_us(Cause.CONTENTION)
     labels, lengths = _stretched(case)
-    if lost <= 0 or not lengths:
+    if not labels:
         return None
-    after = forecast.after(unstretched).step_us
+    brings = worth(forecast, "no-contention", forecast.division.us(Cause.CONTENTION))
+    often = len(labels) / len(case.steps)
     claim = (
-        f"Host work is stretched {times(len(lengths))} in a step (longest "
-        f"{time(max(lengths))}), for which the GPU idles "
-        f"{share_saved(forecast, after)} of it; unstretched, {gain(forecast, after)}."
+        f"Host work is stretched {times(often)} in a step (longest {time(lengths.max() / 1e3)}), "
+        f"for which the GPU idles {brings.part} of it; unstretched, {brings.gain}."
     )
-    worst = heaviest(labels, lengths)
+    evidence = [
+        Evidence(
+            "GPU idle after stretched host work", forecast.division.us(Cause.CONTENTION), "us"
+        ),
+        Evidence("stretched pieces of host work", often, "count"),
+    ]
+    for label, total, count in heaviest(labels, lengths):
+        each = times(count / len(case.steps))
+        evidence.append(Evidence(f"{label}, {each}", case.a_step(total), "us"))
     return finding(
-        forecast,
+        brings,
         code=CODE,
         title="Host calls take far longer than the same calls elsewhere",
         claim=claim,
-        after_us=after,
-        evidence=[
-            Evidence("GPU idle after stretched host work", lost, "us"),
-            Evidence("stretched pieces of host work", float(len(lengths)), "count"),
-            *(Evidence(f"{label}, {times(n)}", us, "us") for label, us, n in worst),
-        ],
+        evidence=evidence,
         cures=("free-the-gil", "host-threads", "cuda-graph"),
     )
 
 
-def _stretched(case: Case) -> tuple[list[str], list[float]]:
-    low, high = case.steps.host_start[case.step], case.steps.host_end[case.step]
+def _stretched(case: Case) -> tuple[list[str], Ints]:
+    """Labels and lengths (ns) of the stretched pieces of host work within the steps."""
+    low, high = case.steps.host_start[0], case.steps.host_end[-1]
     labels: list[str] = []
-    lengths: list[float] = []
-    for work in case.attribution.work:
+    lengths = [np.zeros(0, dtype=np.int64)]
+    for work in case.work:
         mine = (work.activity == Activity.STRETCHED) & (work.start >= low) & (work.start < high)
-        for index in np.flatnonzero(mine):
-            name = case.name_of_host(int(work.row[index]))
-            labels.append(f"the pause after {name}" if work.pause[index] else name)
-            lengths.append(float(work.end[index] - work.start[index]) / 1e3)
-    return labels, lengths
+        lengths.append((work.end - work.start)[mine])
+        for row, pause in zip(work.row[mine].tolist(), work.pause[mine].tolist(), strict=True):
+            name = case.name_of_host(row)
+            labels.append(f"the pause after {name}" if pause else name)
+    return labels, np.concatenate(lengths)

@@ -7,8 +7,9 @@ What it means:
 
 How it is found:
     Calls that hold the host (synchronizes, copies to the host, allocations that stop the device)
-    are taken with the operator that exists only for their sake, such as aten::item. The time that
-    the host lost there is charged to the GPU's idle gaps that follow, until it is used up.
+    are taken with the operator that exists only for their sake, such as aten::item. A gap of the
+    GPU in which the host was in one, and the issuing right after it, is the wait's. The gain
+    comes from a replay in which the host never waits.
 
 What cures it:
     remove-sync: keep the value on the GPU (torch.where instead of if, a tensor for the loss,
@@ -28,17 +29,16 @@ import numpy as np
 from tailwave.model import Evidence, Finding, Ints
 from tailwave.recordings.causes.build import (
     finding,
-    gain,
     heaviest,
-    operator_of,
+    idle,
+    operators,
     places,
-    share_saved,
     times,
+    worth,
 )
-from tailwave.recordings.replay.change import waits
+from tailwave.recordings.replay.change import in_steps, waits
+from tailwave.recordings.replay.division import Cause
 from tailwave.recordings.replay.forecast import Forecast
-from tailwave.recordings.replay.host_changes import no_sync
-from tailwave.recordings.timeline.attribution import Cause
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 
@@ -47,42 +47,43 @@ CODE = "host-sync"
 
 def find(case: Case, forecast: Forecast) -> Finding | None:
     """Compare the step with the same step without its waits."""
-    lost = case.cause_us(Cause.SYNC)
-    if lost <= 0:
+    calls = _waiting_calls(forecast)
+    if not len(calls):
         return None
-    after = forecast.after(no_sync).step_us
-    pieces = case.attribution.pieces
-    mine = (pieces.step == case.step) & (pieces.cause == Cause.SYNC)
-    rows, ns = pieces.host_row[mine], pieces.ns[mine]
-    calls = _waiting_calls(case, forecast)
+    brings = worth(forecast, "no-sync", forecast.division.us(Cause.SYNC))
+    steps = forecast.recorded.step_count
     claim = (
-        f"The host waits for the GPU {times(len(calls))} a step, and the GPU then waits for the "
-        f"host {share_saved(forecast, after)} of it; without the waits {gain(forecast, after)}."
+        f"The host waits for the GPU {times(len(calls) / steps)} a step, and the GPU then waits "
+        f"for the host {brings.part} of it; without the waits {brings.gain}."
     )
-    worst = heaviest((operator_of(case, int(row)) for row in rows), ns / 1e3)
-    evidence = [Evidence("GPU idle after the host had waited", lost, "us")]
-    evidence += [Evidence(f"idle after {label}", us, "us") for label, us, _ in worst]
-    waited = heaviest((_label(case, int(row)) for row in calls), np.ones(len(calls)))
-    evidence += [Evidence(f"waits in {label}", float(n), "count") for label, _, n in waited]
+    rows, ns = idle(forecast, Cause.SYNC)
+    evidence = [
+        Evidence("GPU idle after the host had waited", forecast.division.us(Cause.SYNC), "us")
+    ]
+    for label, total, _ in heaviest(operators(case, rows), ns):
+        evidence.append(Evidence(f"idle after {label}", case.a_step(total), "us"))
+    for label, _, count in heaviest(_labels(case, calls), np.ones(len(calls))):
+        evidence.append(Evidence(f"waits in {label}", count / steps, "count"))
     return finding(
-        forecast,
+        brings,
         code=CODE,
         title="The host stops to wait for the GPU",
         claim=claim,
-        after_us=after,
         evidence=evidence + places(case, calls),
         cures=("remove-sync",),
     )
 
 
-def _waiting_calls(case: Case, forecast: Forecast) -> Ints:
-    """The step's calls that wait for the GPU (host rows)."""
+def _waiting_calls(forecast: Forecast) -> Ints:
+    """The calls of the replayed steps that wait for the GPU (host rows)."""
     program = forecast.recorded
-    waiting = waits(program) & (program.step == case.step)
-    waiting &= program.activity == Activity.SYNC
+    waiting = waits(program) & in_steps(program) & (program.activity == Activity.SYNC)
     return np.asarray(program.host_row[waiting], dtype=np.int64)
 
 
-def _label(case: Case, row: int) -> str:
-    operator, call = operator_of(case, row), case.name_of_host(row)
-    return operator if operator == call else f"{operator} ({call})"
+def _labels(case: Case, calls: Ints) -> list[str]:
+    called = [case.name_of_host(row) for row in calls.tolist()]
+    return [
+        operator if operator == call else f"{operator} ({call})"
+        for operator, call in zip(operators(case, calls), called, strict=True)
+    ]

@@ -29,13 +29,11 @@ from tailwave.model import Evidence, Finding
 from tailwave.recordings.causes.build import (
     counted,
     finding,
-    gain,
     heaviest,
-    share_saved,
     times,
+    worth,
 )
 from tailwave.recordings.replay.forecast import Forecast
-from tailwave.recordings.replay.gpu_changes import spread
 from tailwave.recordings.timeline.case import Case
 
 CODE = "small-grid"
@@ -46,29 +44,28 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     rows = np.flatnonzero(case.gpu_rows & (case.losses.small > 0))
     if len(rows) == 0:
         return None
-    lost = float(case.losses.small[rows].sum()) / 1e3
-    after = forecast.after(spread).step_us
-    gpu = case.timeline.gpu
+    gpu, ns = case.timeline.gpu, case.losses.small[rows]
+    lost, often = case.a_step(ns.sum()), len(rows) / len(case.steps)
+    brings = worth(forecast, "no-small-grid", lost)
     typical = int(np.median(gpu.grid[rows]))
-    worst = heaviest(
-        (short(case.name_of_gpu(int(row))) for row in rows), case.losses.small[rows] / 1e3
-    )
-    kernels = counted(len(rows), "kernel a step has", "kernels a step have")
+    kernels = counted(often, "kernel a step has", "kernels a step have")
     claim = (
         f"{kernels} fewer CTAs than the GPU has SMs (typically {typical} on "
-        f"{case.device.sm_count}); spread over all SMs, at best {gain(forecast, after)} "
-        f"({share_saved(forecast, after)} less)."
+        f"{case.device.sm_count}); spread over all SMs, at best {brings.gain} "
+        f"({brings.part} less)."
     )
+    evidence = [
+        Evidence("lost to idle SMs, at most", lost, "us"),
+        Evidence("kernels concerned", often, "count"),
+    ]
+    for name, total, count in heaviest((short(case.name_of_gpu(row)) for row in rows.tolist()), ns):
+        each = times(count / len(case.steps))
+        evidence.append(Evidence(f"{name}, {each}", case.a_step(total), "us"))
     return finding(
-        forecast,
+        brings,
         code=CODE,
         title="Grids too small for the chip leave SMs idle",
         claim=claim,
-        after_us=after,
-        evidence=[
-            Evidence("lost to idle SMs, at most", lost, "us"),
-            Evidence("kernels concerned", float(len(rows)), "count"),
-            *(Evidence(f"{name}, {times(n)}", us, "us") for name, us, n in worst),
-        ],
+        evidence=evidence,
         cures=("split-work", "merge-small-grids"),
     )

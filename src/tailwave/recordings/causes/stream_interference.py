@@ -29,9 +29,8 @@ import numpy as np
 
 from tailwave.kernel_names import short
 from tailwave.model import Evidence, Finding, Ints
-from tailwave.recordings.causes.build import finding, gain, heaviest, share_saved
+from tailwave.recordings.causes.build import finding, heaviest, worth
 from tailwave.recordings.replay.forecast import Forecast
-from tailwave.recordings.replay.gpu_changes import isolated
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.interference import most_delayed_stream, streams_are_joined
 
@@ -45,28 +44,26 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     rows = victim_rows(case)
     if len(rows) == 0:
         return None
-    waited = float(case.interference.waited[rows].sum()) / 1e3
-    stretched = float(case.interference.stretched[rows].sum()) / 1e3
-    outlook = forecast.after(isolated)
+    waited = case.a_step(case.interference.waited[rows].sum())
+    stretched = case.a_step(case.interference.stretched[rows].sum())
+    brings = worth(forecast, "no-interference", waited + stretched)
     stream = int(case.timeline.gpu.stream[rows[0]])
     claim = (
-        f"Kernels of stream {stream} are held up by other streams' kernels for "
-        f"{share_saved(forecast, outlook.step_us)} of each step; on SMs of their own "
-        f"{gain(forecast, outlook.step_us)}."
+        f"Kernels of stream {stream} are held up by other streams' kernels for {brings.part} of "
+        f"each step; on SMs of their own {brings.gain}."
     )
     return finding(
-        forecast,
+        brings,
         code=CODE,
         title="Another stream holds the SMs",
         claim=claim,
-        after_us=outlook.step_us,
-        evidence=[*_evidence(case, rows, waited, stretched), *map(Evidence, outlook.notes)],
+        evidence=_evidence(case, rows, waited, stretched),
         cures=("partition",),
     )
 
 
 def victim_rows(case: Case) -> Ints:
-    """The step's rows of the stream that lost the most to other streams."""
+    """The steps' rows of the stream that lost the most to other streams."""
     mine = np.flatnonzero(case.gpu_rows)
     stream = most_delayed_stream(case.timeline, case.interference, mine)
     return mine[case.timeline.gpu.stream[mine] == stream] if stream >= 0 else mine[:0]
@@ -76,12 +73,12 @@ def _evidence(case: Case, rows: Ints, waited: float, stretched: float) -> list[E
     seen = case.interference
     held = rows[seen.waited[rows] > 0]
     names = _holders(case, held)
-    worst = heaviest(names, seen.waited[held] / 1e3)
+    worst = heaviest(names, seen.waited[held])
     return [
         Evidence("kernels ready but waiting", waited, "us"),
         Evidence("kernels running longer than alone", stretched, "us"),
-        Evidence("kernels held up", float(len(held)), "count"),
-        *(Evidence(f"waiting for {name}", us, "us") for name, us, _ in worst),
+        Evidence("kernels held up", len(held) / len(case.steps), "count"),
+        *(Evidence(f"waiting for {name}", case.a_step(ns), "us") for name, ns, _ in worst),
     ]
 
 

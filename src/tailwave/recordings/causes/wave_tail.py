@@ -28,9 +28,8 @@ import numpy as np
 
 from tailwave.kernel_names import short
 from tailwave.model import Evidence, Finding
-from tailwave.recordings.causes.build import finding, gain, share_saved
+from tailwave.recordings.causes.build import finding, worth
 from tailwave.recordings.replay.forecast import Forecast
-from tailwave.recordings.replay.gpu_changes import grid
 from tailwave.recordings.timeline.case import Case
 
 CODE = "wave-tail"
@@ -41,24 +40,23 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     rows = np.flatnonzero(case.gpu_rows & (case.losses.tail > 0))
     if len(rows) == 0:
         return None
-    lost = float(case.losses.tail[rows].sum()) / 1e3
+    lost = case.a_step(case.losses.tail[rows].sum())
+    brings = worth(forecast, "no-wave-tail", lost)
     worst = int(rows[np.argmax(case.losses.tail[rows])])
-    after = forecast.after(grid).step_us
     gpu, fits = case.timeline.gpu, case.residency
     claim = (
-        f"Part-filled last waves cost up to {share_saved(forecast, after)} of each step; the worst "
+        f"Part-filled last waves cost up to {brings.part} of each step; the worst "
         f"kernel has {gpu.grid[worst]} CTAs where {_wave(case, worst)} make a wave. With whole "
-        f"waves {gain(forecast, after)}."
+        f"waves {brings.gain}."
     )
     return finding(
-        forecast,
+        brings,
         code=CODE,
         title="The last wave of CTAs leaves most SMs idle",
         claim=claim,
-        after_us=after,
         evidence=[
             Evidence("lost in part-filled waves", lost, "us"),
-            Evidence("kernels concerned", float(len(rows)), "count"),
+            Evidence("kernels concerned", len(rows) / len(case.steps), "count"),
             Evidence(f"lost by {short(case.name_of_gpu(worst))}", _same(case, worst), "us"),
             Evidence("its waves", float(fits.waves[worst]), "waves"),
             Evidence("its CTAs per SM", float(fits.ctas_per_sm[worst]), "CTAs"),
@@ -72,6 +70,6 @@ def _wave(case: Case, row: int) -> int:
 
 
 def _same(case: Case, row: int) -> float:
-    """What all of the step's kernels of this name lost (us)."""
+    """What all kernels of this name lost in a step (us)."""
     same = case.gpu_rows & (case.timeline.gpu.name == case.timeline.gpu.name[row])
-    return float(case.losses.tail[same].sum()) / 1e3
+    return case.a_step(case.losses.tail[same].sum())

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Flags, Ints
-from tailwave.recordings.replay.program import Program
+from tailwave.recordings.replay.program import Program, expanded
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 
@@ -54,7 +54,7 @@ def without_work(program: Program, actions: Flags, activities: tuple[Activity, .
 
 def without_targets(program: Program, actions: Flags) -> Program:
     """Let some actions no longer wait for GPU rows."""
-    owner = np.repeat(np.arange(len(program.lane)), np.diff(program.targets, axis=1).ravel())
+    owner = expanded(program.targets)[1]
     keep = ~actions[owner]
     before = np.concatenate([[0], np.cumsum(keep)])
     return msgspec.structs.replace(
@@ -78,8 +78,8 @@ def issues(program: Program) -> Flags:
 def issuer(program: Program) -> Ints:
     """For each GPU row the action that issues it; -1 if none does."""
     result = np.full(len(program.row), -1, dtype=np.int64)
-    for action in np.flatnonzero(issues(program)):
-        result[program.rows[action, 0] : program.rows[action, 1]] = action
+    owned, owner = expanded(program.rows)
+    result[owned] = owner
     return result
 
 

@@ -13,7 +13,7 @@ from tailwave.recordings.replay.change import (
     without_targets,
     without_work,
 )
-from tailwave.recordings.replay.program import Dependency, Program
+from tailwave.recordings.replay.program import Dependency, Program, expanded
 from tailwave.recordings.timeline.calls import SIZEABLE_COPY, direction
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
@@ -47,7 +47,13 @@ def async_copy(case: Case, program: Program) -> Changed:
         latency=np.where(to_gpu, 0, program.latency),
         gap=np.where(moved, 0, program.gap),
     )
-    return Changed(_ahead(changed, to_gpu), (f"link speed {link / 1e3:.0f} GB/s",))
+    # The copies for the first step run beside the kernels of the step before it.
+    computing = changed.counts & ~moved & (changed.row_step >= 0)
+    beside = int(changed.duration[computing].sum()) // changed.step_count
+    return Changed(
+        _ahead(changed, to_gpu, int(case.steps.complete_from[0]) - beside),
+        (f"link speed {link / 1e3:.0f} GB/s",),
+    )
 
 
 def _moved(case: Case, program: Program, way: str) -> Flags:
@@ -83,7 +89,7 @@ def _released(program: Program, moved: Flags) -> Program:
 
 def _waits_for(program: Program, moved: Flags) -> Flags:
     """Tell which actions wait for a moved copy and for nothing else."""
-    owner = np.repeat(np.arange(len(program.lane)), np.diff(program.targets, axis=1).ravel())
+    owner = expanded(program.targets)[1]
     waits = np.zeros(len(program.lane), dtype=bool)
     waits[owner[moved[program.target_row]]] = True
     return waits & in_steps(program)
@@ -95,11 +101,13 @@ def _call_time(program: Program, holding: Flags) -> int:
     return int(np.median(program.hold[calls])) if calls.any() else 0
 
 
-def _ahead(program: Program, moved: Flags) -> Program:
-    """Issue each step's copies when the step before begins; its kernels wait for the last one."""
+def _ahead(program: Program, moved: Flags, begin: int) -> Program:
+    """Issue the copies one after the other from a moment on (ns).
+
+    The kernels of a step wait for the last of its copies.
+    """
     issue = program.issue.copy()
     dep, kind, lag = program.dep.copy(), program.dep_kind.copy(), program.dep_lag.copy()
-    begin = int(program.lane_start.min())
     for step in range(program.step_count):
         copies = np.flatnonzero(moved & (program.row_step == step))
         if len(copies) == 0:

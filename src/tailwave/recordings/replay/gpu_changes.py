@@ -16,7 +16,7 @@ from tailwave.recordings.replay.change import (
     issuer,
     issues,
 )
-from tailwave.recordings.replay.program import Dependency, Program, replace_rows
+from tailwave.recordings.replay.program import Dependency, Program
 from tailwave.recordings.replay.waves import Regime, scaling
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.interference import most_delayed_stream, streams_are_joined
@@ -138,7 +138,7 @@ def fuse(case: Case, program: Program) -> Changed:
     gpu = case.timeline.gpu
     fusible = names[gpu.name[program.row]] & (gpu.kind[program.row] == GpuKind.KERNEL)
     alike = np.zeros(len(program.row), dtype=np.int64)
-    return _merge_runs(program, fusible, alike, "if they work on the same data")
+    return _merge_runs(program, fusible, alike)
 
 
 def merge_small_grids(case: Case, program: Program) -> Changed:
@@ -154,10 +154,10 @@ def merge_small_grids(case: Case, program: Program) -> Changed:
         axis=0,
         return_inverse=True,
     )[1].ravel()
-    return _merge_runs(program, small, same, "if they do not depend on each other")
+    return _merge_runs(program, small, same)
 
 
-def _merge_runs(program: Program, wanted: Flags, kind: Ints, assumed: str) -> Changed:
+def _merge_runs(program: Program, wanted: Flags, kind: Ints) -> Changed:
     """Merge neighbours of a stream and step that are wanted and of one kind into the first."""
     order = np.lexsort((np.arange(len(wanted)), program.stream))
     follows = np.zeros(len(order), dtype=bool)
@@ -175,11 +175,11 @@ def _merge_runs(program: Program, wanted: Flags, kind: Ints, assumed: str) -> Ch
     np.maximum.at(longest, order[head], program.duration[order])
     keep = np.ones(len(order), dtype=bool)
     keep[order[follows]] = False
-    merged = replace_rows(msgspec.structs.replace(program, duration=longest), keep)
+    merged = msgspec.structs.replace(program, duration=longest).keep_rows(keep)
     fewer = int((~keep).sum())
     if not fewer:
         return Changed(program)
-    note = f"launches fewer: {a_step(fewer, program)}, {assumed}"
+    note = f"launches fewer: {a_step(fewer, program)}"
     return Changed(drop_idle_issuers(merged, issues(program)), (note,))
 
 
@@ -209,5 +209,5 @@ def fused_optimizer(case: Case, program: Program) -> Changed:
         duration[mine[0]] = max(int(program.duration[mine].sum()) // passes, FLOOR_NS)
     if keep.all():
         return Changed(program, ("no optimiser step that launches kernel by kernel",))
-    merged = replace_rows(msgspec.structs.replace(program, duration=duration), keep)
+    merged = msgspec.structs.replace(program, duration=duration).keep_rows(keep)
     return Changed(drop_idle_issuers(merged, issues(program)))

@@ -18,10 +18,11 @@ from tailwave.recordings.replay.change import (
     without_targets,
     without_work,
 )
-from tailwave.recordings.replay.program import DEFAULT_LATENCY_NS, Program, replace_rows
+from tailwave.recordings.replay.program import Program
 from tailwave.recordings.timeline.calls import Call, classify_all, direction
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
+from tailwave.recordings.timeline.launches import LONGEST_LATENCY_NS
 
 # End of one node of a CUDA graph to the start of the next: a constant (ns) and a share of the
 # node's own recorded time, up to a limit (ns). Graphed steps less the busy time of the eager ones
@@ -39,12 +40,14 @@ def cuda_graph(case: Case, program: Program) -> Changed:
     """Replace the launches of each step by one graph launch.
 
     A graph cannot hold a wait for the GPU, an allocation that stops the device or a copy of
-    pageable memory, so each of these cuts it in two. What stretches host work stays.
+    pageable memory, so each of these cuts it in two. So does host work that launches nothing, for
+    what is launched after it may need what it made. What stretches host work stays.
     """
     launching = issues(program) & in_steps(program)
     breaks = (waits(program) | (program.mark >= 0)) & in_steps(program)
     member = launching & ~breaks
-    segment = np.cumsum(breaks | (np.diff(program.lane, prepend=-1) != 0))
+    fed = program.work[:, Activity.STARVED] > 0
+    segment = np.cumsum(breaks | fed | (np.diff(program.lane, prepend=-1) != 0))
     changed = without_work(program, in_steps(program), (Activity.ISSUE,))
     hold, rows = changed.hold.copy(), changed.rows.copy()
     hold[member & (program.activity != Activity.STRETCHED)] = 0
@@ -53,7 +56,7 @@ def cuda_graph(case: Case, program: Program) -> Changed:
         _join(program, rows, run)
         hold[run[0]] += GRAPH_LAUNCH_NS
     changed = msgspec.structs.replace(changed, hold=hold, rows=rows)
-    graphed = _as_graph(changed, case, member, _nodes(program))
+    graphed = _as_graph(changed, case, member, _nodes(program), program.hold)
     return Changed(graphed, _refused(case, program, breaks & waits(program)))
 
 
@@ -79,20 +82,24 @@ def _nodes(program: Program) -> Flags:
     return np.asarray((by >= 0) & (program.rows[by, 0] < np.arange(len(by))), dtype=bool)
 
 
-def _as_graph(program: Program, case: Case, member: Flags, before: Flags) -> Program:
+def _as_graph(program: Program, case: Case, member: Flags, before: Flags, held: Ints) -> Program:
     """Let rows arrive with their graph's launch and follow each other by a node's gap.
 
-    What was a node ``before`` keeps its gap.
+    What was a node ``before`` keeps its gap. ``held`` is what each call took as recorded (ns).
     """
     by = issuer(program)
     graphed = (by >= 0) & member[by]
-    usual = case.attribution.launch_latency or DEFAULT_LATENCY_NS
+    usual = case.launch_latency
     share = NODE_GAP_SHARE * np.minimum(program.duration, NODE_GAP_LONGEST_NS)
     node_gap = NODE_GAP_NS + share.astype(np.int64)
+    # What kept a row that had arrived is not recorded, and no graph takes it away.
+    arrives = np.maximum(usual, np.where(by >= 0, held[by], 0))
+    kept = np.where(program.latency > arrives + LONGEST_LATENCY_NS, program.latency - arrives, 0)
+    kept = np.maximum(kept, np.where(program.gap > LONGEST_LATENCY_NS, program.gap - node_gap, 0))
     return msgspec.structs.replace(
         program,
-        latency=np.where(graphed, usual, program.latency),
-        gap=np.where(graphed & ~before, node_gap, program.gap),
+        latency=np.where(graphed, usual + kept, program.latency),
+        gap=np.where(graphed & ~before, node_gap + kept, program.gap),
         dep_lag=np.where(graphed & (program.dep >= 0), node_gap, program.dep_lag),
     )
 
@@ -107,7 +114,11 @@ def _refused(case: Case, program: Program, cutting: Flags) -> tuple[str, ...]:
 
 
 def no_sync(case: Case, program: Program) -> Changed:
-    """Take away the waits within the steps, with the operators and copies that served them."""
+    """Take away the waits within the steps, with the operators and copies that served them.
+
+    The host then runs ahead, but by no more than a step: a value that a program needs now and then
+    can be read one step later.
+    """
     kinds = np.append(classify_all(case.timeline.names), np.uint8(Call.OTHER))
     kind = kinds[call_names(case, program)]
     serving = in_steps(program) & (program.activity == Activity.SYNC)
@@ -120,7 +131,28 @@ def no_sync(case: Case, program: Program) -> Changed:
     changed = msgspec.structs.replace(changed, hold=hold)
     by = issuer(changed)
     fetched = (by >= 0) & fetching[by] & _to_host(case, changed)
-    return Changed(replace_rows(changed, ~fetched))
+    if (waiting | fetching).any():
+        changed = _a_step_ahead(changed.keep_rows(~fetched))
+    return Changed(changed)
+
+
+def _a_step_ahead(program: Program) -> Program:
+    """Let the host begin each step only when the step before the last is done."""
+    last = np.full(program.step_count, -1, dtype=np.int64)
+    mine = np.flatnonzero(program.counts & (program.row_step >= 0))
+    np.maximum.at(last, program.row_step[mine], mine)
+    action = np.flatnonzero(program.mark > 1)
+    row = last[program.mark[action] - 2]
+    action, row = action[row >= 0], row[row >= 0]
+    targets = program.targets.copy()
+    first = len(program.target_row) + np.arange(len(row))
+    targets[action] = np.column_stack([first, first + 1])
+    return msgspec.structs.replace(
+        program,
+        targets=targets,
+        target_row=np.concatenate([program.target_row, row]),
+        target_lag=np.concatenate([program.target_lag, np.zeros(len(row), dtype=np.int64)]),
+    )
 
 
 def _to_host(case: Case, program: Program) -> Flags:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -36,9 +37,8 @@ class Replay(msgspec.Struct, frozen=True):
         return Predictions(
             source=self.source,
             device=case.device,
-            steps=summarise(case.timeline, case.steps, case.device.index),
-            step_us_now=likely.now_us,
-            step_us_range=(likely.low_us, likely.high_us),
+            steps=summarise(case.timeline, case.steps, case.device.index, len(likely.replayed)),
+            now=likely.now,
             what_ifs=tuple(alone),
             combined=None if whatifs else best_combination(likely, alone),
             notes=self.notes,
@@ -47,7 +47,7 @@ class Replay(msgspec.Struct, frozen=True):
     def timeline(self, whatifs: Sequence[WhatIf]) -> Timeline:
         """Return the timeline that is predicted under some changes."""
         program, _ = self.likely.changed(*(whatif.change for whatif in in_order(list(whatifs))))
-        return predicted_timeline(self.likely.case, program, run(program))
+        return predicted_timeline(self.likely, program, run(program))
 
 
 def replay(timelines: Iterable[Timeline], path: str) -> Replay:
@@ -55,9 +55,13 @@ def replay(timelines: Iterable[Timeline], path: str) -> Replay:
 
     Raises UnreadableInputError for one whose predictions would mean nothing.
     """
-    ranks = [timeline for timeline in timelines if len(timeline.gpu)]
+    recorded = list(timelines)
+    ranks = [timeline for timeline in recorded if len(timeline.gpu)]
     if not ranks:
-        raise UnreadableInputError(f"{path} holds no GPU activity, so nothing can be replayed.")
+        why = f"{path} holds no GPU activity, so nothing can be replayed."
+        raise UnreadableInputError(
+            " ".join((why, *chain.from_iterable(one.notes for one in recorded[:1])))
+        )
     slowest = max((prepare(timeline) for timeline in ranks), key=lambda one: one.case.step_us)
     likely = _forecast(slowest, path)
     source = Source(
@@ -66,8 +70,7 @@ def replay(timelines: Iterable[Timeline], path: str) -> Replay:
         events=sum(timeline.events for timeline in ranks),
         ranks=tuple(timeline.rank for timeline in ranks),
     )
-    unknown = (likely.unknown_cost,) if likely.unknown_cost else ()
-    return Replay(likely, source, (*_rank_notes(ranks, slowest), *slowest.notes, *unknown))
+    return Replay(likely, source, (*_rank_notes(ranks, slowest), *slowest.notes, *likely.doubts))
 
 
 def _forecast(prepared: Prepared, path: str) -> Forecast:

@@ -8,17 +8,18 @@ import numpy as np
 from tailwave.model import HostKind, HostTable, Ints, Thread, Timeline
 from tailwave.recordings.replay.change import issuer, issues, waits
 from tailwave.recordings.replay.engine import Run
+from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.replay.program import Program
 from tailwave.recordings.timeline.case import Case
-from tailwave.recordings.timeline.quality import keep_gpu
+from tailwave.recordings.timeline.mending import keep_gpu
 
 
-def predicted_timeline(case: Case, program: Program, run: Run) -> Timeline:
+def predicted_timeline(forecast: Forecast, program: Program, run: Run) -> Timeline:
     """Return the timeline that a run predicts: its launches, waits, steps and GPU work.
 
     Operators and Python frames are not simulated one by one and are left out.
     """
-    recorded = case.timeline
+    case, recorded = forecast.case, forecast.case.timeline
     host, number = _host(case, program, run)
     order = np.lexsort((run.end, run.start))
     gpu = recorded.gpu
@@ -38,7 +39,7 @@ def predicted_timeline(case: Case, program: Program, run: Run) -> Timeline:
         threads=recorded.threads or (Thread(pid="0", tid="0", name="steps"),),
         host=host,
         gpu=msgspec.structs.replace(keep_gpu(gpu, rows), **changed),
-        names=(*recorded.names, *case.steps.names),
+        names=(*recorded.names, *(case.steps.names[step] for step in forecast.replayed)),
         recorded_from=int(min(run.action_start.min(), run.start.min(initial=run.action_start[0]))),
         recorded_to=int(max(run.action_end.max(), run.end.max(initial=0))),
         notes=("Predicted by tailwave; not a recording.",),

@@ -10,11 +10,15 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tailwave.model import Bytes, Flags, Ints
+from tailwave.model import Bytes, Flags, Floats, Ints
 
-# Launch to start on an idle GPU when the recording never shows it (ns): H200, profiled and not,
-# 4 to 10 us.
-DEFAULT_LATENCY_NS = 5_000
+_PER_ACTION = (
+    "lane", "work", "logged", "hold", "rows", "targets", "mark", "step", "host_row", "activity",
+)  # fmt: skip
+_PER_ROW = (
+    "row", "row_step", "stream", "duration", "latency", "gap", "dep_lag", "dep_kind", "issue",
+    "counts",
+)  # fmt: skip
 
 
 class Dependency:
@@ -65,12 +69,41 @@ class Program(msgspec.Struct, frozen=True):
     issue: Ints
     counts: Flags  # whether the row's end counts for the completion of its step
 
-    step_count: int
+    opens: int  # when the first step begins, if no row before it tells
+    weight: Floats  # how many recorded steps each step stands for
+
+    @property
+    def step_count(self) -> int:
+        """Number of steps."""
+        return len(self.weight)
 
     @property
     def events(self) -> int:
         """Number of actions and rows that a run processes."""
         return len(self.lane) + len(self.row)
+
+    def keep_rows(self, keep: Flags) -> Program:
+        """Leave out the other GPU rows; actions and dependencies that named them lose them."""
+        renumber = np.cumsum(keep) - 1
+        before = np.concatenate([[0], np.cumsum(keep)])
+        dep = np.where((self.dep >= 0) & keep[self.dep], renumber[self.dep], -1)[keep]
+        alive = np.asarray(keep[self.target_row], dtype=bool)
+        alive_before = np.concatenate([[0], np.cumsum(alive)])
+        return msgspec.structs.replace(
+            self,
+            **{name: getattr(self, name)[keep] for name in _PER_ROW},
+            dep=dep,
+            rows=before[self.rows],
+            targets=alive_before[self.targets],
+            target_row=renumber[self.target_row[alive]],
+            target_lag=self.target_lag[alive],
+        )
+
+    def keep_actions(self, keep: Flags) -> Program:
+        """Leave out the other actions; what they issued must have been left out before."""
+        return msgspec.structs.replace(
+            self, **{name: getattr(self, name)[keep] for name in _PER_ACTION}
+        )
 
 
 def same(one: Program, other: Program) -> bool:
@@ -80,20 +113,9 @@ def same(one: Program, other: Program) -> bool:
     )
 
 
-def replace_rows(program: Program, keep: Flags) -> Program:
-    """Leave out GPU rows; actions and dependencies that named them lose them."""
-    renumber = np.cumsum(keep) - 1
-    before = np.concatenate([[0], np.cumsum(keep)])
-    dep = np.where((program.dep >= 0) & keep[program.dep], renumber[program.dep], -1)[keep]
-    alive = keep[program.target_row] if len(program.target_row) else np.zeros(0, dtype=bool)
-    alive_before = np.concatenate([[0], np.cumsum(alive)])
-    per_row = ("row", "row_step", "stream", "duration", "latency", "gap", "dep_lag", "dep_kind")
-    return msgspec.structs.replace(
-        program,
-        **{name: getattr(program, name)[keep] for name in (*per_row, "issue", "counts")},
-        dep=dep,
-        rows=before[program.rows],
-        targets=alive_before[program.targets],
-        target_row=renumber[program.target_row[alive]],
-        target_lag=program.target_lag[alive],
-    )
+def expanded(bounds: Ints) -> tuple[Ints, Ints]:
+    """Write out some bounds (low, high): each index within them, and which bounds it is in."""
+    count = bounds[:, 1] - bounds[:, 0]
+    owner = np.repeat(np.arange(len(bounds)), count)
+    first = np.repeat(bounds[:, 0] - (np.cumsum(count) - count), count)
+    return first + np.arange(len(owner)), owner

@@ -6,14 +6,15 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, Flags, HostKind, Ints, Timeline
-from tailwave.recordings.replay.program import Program
+from tailwave.recordings.replay.pages import with_pages
+from tailwave.recordings.replay.program import Program, expanded
 from tailwave.recordings.replay.timing import NEVER, row_timing
-from tailwave.recordings.timeline.attribution import Attribution
-from tailwave.recordings.timeline.calls import Call, classify_all
+from tailwave.recordings.timeline.calls import Call, classify_all, is_device_wait
+from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 from tailwave.recordings.timeline.intervals import overlap
 from tailwave.recordings.timeline.launches import filled_in_streams, issued
-from tailwave.recordings.timeline.steps import Steps
+from tailwave.recordings.timeline.migrations import launched
 
 # A launch call that takes this long (ns) beside a backlog was held by the full queue.
 _HELD_CALL_NS = 50_000
@@ -30,29 +31,30 @@ class _Actions(msgspec.Struct, frozen=True):
     mark: Ints
 
 
-def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) -> Program:
-    """Turn a timeline into a program; its run reproduces the recording."""
-    actions = _actions(timeline, steps, attribution)
+def compile_program(case: Case) -> Program:
+    """Turn a recording into a program; its run reproduces the recorded times."""
+    (timeline, kept), steps = launched(case.timeline), case.steps
+    actions = _actions(case)
     order, rows = _issue_order(timeline, actions)
     position = np.full(len(timeline.gpu), -1, dtype=np.int64)
     position[order] = np.arange(len(order))
     targets, target_row, target_lag, hold = _waits(timeline, actions, position)
     timing = row_timing(
-        timeline, attribution, order, position, _issued_at(actions, rows, len(order))
+        timeline, case.launch_latency, order, position, _issued_at(actions, rows, len(order))
     )
     streams = np.unique(
         np.column_stack([timeline.gpu.device[order], timeline.gpu.stream[order]]),
         axis=0,
         return_inverse=True,
     )[1].ravel()
-    gpu_step = steps.gpu_step[order]
+    gpu_step = steps.gpu_step[kept[order]]
     step = np.searchsorted(steps.host_start, actions.start, side="right") - 1
     # The work before the last boundary is the last step's; what follows it is no step's.
     step[(actions.start >= steps.host_end[-1]) & (actions.mark < 0)] = len(steps)
-    return Program(
+    program = Program(
         lane=actions.lane,
-        work=_work(attribution, actions),
-        logged=_logged(timeline, attribution, actions),
+        work=_work(case, actions),
+        logged=_logged(case, actions),
         hold=hold,
         rows=rows,
         targets=targets,
@@ -61,9 +63,9 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         mark=actions.mark,
         step=step,
         host_row=actions.host_row,
-        activity=_activity(attribution, actions),
+        activity=_activity(case, actions),
         lane_start=_lane_starts(actions),
-        row=order,
+        row=kept[order],
         row_step=gpu_step,
         stream=streams.astype(np.int64),
         duration=(timeline.gpu.end - timeline.gpu.start)[order],
@@ -73,20 +75,23 @@ def compile_program(timeline: Timeline, steps: Steps, attribution: Attribution) 
         dep_lag=timing.dep_lag,
         dep_kind=timing.dep_kind,
         issue=_fixed_starts(timeline, order, rows),
-        counts=timeline.gpu.device[order] == attribution.device,
-        step_count=len(steps),
+        counts=timeline.gpu.device[order] == case.device.index,
+        opens=int(steps.complete_from[0]),
+        weight=np.ones(len(steps)),
     )
+    return with_pages(case, program)
 
 
-def _actions(timeline: Timeline, steps: Steps, attribution: Attribution) -> _Actions:
+def _actions(case: Case) -> _Actions:
     """Collect launches, holding calls and step boundaries of every lane, in order."""
+    timeline, steps = case.timeline, case.steps
     host, gpu = timeline.host, timeline.gpu
     calls = classify_all(timeline.names)
     runtime = host.kind == HostKind.RUNTIME
     wanted = runtime & np.isin(calls[host.name], (Call.WAIT, Call.ALLOCATE))
     wanted[gpu.launch[gpu.launch >= 0]] = True
     lane_of = np.full(len(timeline.threads), -1, dtype=np.int64)
-    for number, lane in enumerate(attribution.lanes):
+    for number, lane in enumerate(case.lanes):
         lane_of[list(lane.threads)] = number
     rows = np.flatnonzero(wanted & (lane_of[host.thread] >= 0))
     boundary = np.append(steps.host_start, steps.host_end[-1])
@@ -98,7 +103,7 @@ def _actions(timeline: Timeline, steps: Steps, attribution: Attribution) -> _Act
     # A step boundary comes before a call that begins at the same moment.
     order = np.lexsort((mark < 0, start, lanes))
     lanes, start, end = lanes[order], start[order], end[order]
-    for number in range(len(attribution.lanes)):
+    for number in range(len(case.lanes)):
         mine = lanes == number
         reach = np.maximum.accumulate(end[mine])
         start[mine] = np.maximum(start[mine], np.concatenate([[NEVER], reach[:-1]]))
@@ -111,12 +116,12 @@ def _lane_starts(actions: _Actions) -> Ints:
     return actions.start[np.unique(actions.lane, return_index=True)[1]]
 
 
-def _work(attribution: Attribution, actions: _Actions) -> Ints:
+def _work(case: Case, actions: _Actions) -> Ints:
     """Host time before each action since the one before it, by activity."""
     table = np.zeros((len(actions.lane), len(Activity)), dtype=np.int64)
     follows = np.flatnonzero(np.diff(actions.lane, prepend=-1) == 0)
     low, high = actions.end[follows - 1], actions.start[follows]
-    for lane, work in enumerate(attribution.work):
+    for lane, work in enumerate(case.work):
         mine = actions.lane[follows] == lane
         for activity in Activity:
             of_kind = work.activity == activity
@@ -127,12 +132,12 @@ def _work(attribution: Attribution, actions: _Actions) -> Ints:
     return table
 
 
-def _logged(timeline: Timeline, attribution: Attribution, actions: _Actions) -> Ints:
+def _logged(case: Case, actions: _Actions) -> Ints:
     """Rows of each HostKind but annotations that began since the action before in the lane."""
-    host = timeline.host
+    host = case.timeline.host
     table = np.zeros((len(actions.lane), 3), dtype=np.int64)
     kinds = (HostKind.OPERATOR, HostKind.RUNTIME, HostKind.PYTHON)
-    for number, lane in enumerate(attribution.lanes):
+    for number, lane in enumerate(case.lanes):
         mine = np.flatnonzero(actions.lane == number)
         own = np.isin(host.thread, lane.threads)
         for column, kind in enumerate(kinds):
@@ -142,10 +147,10 @@ def _logged(timeline: Timeline, attribution: Attribution, actions: _Actions) -> 
     return table
 
 
-def _activity(attribution: Attribution, actions: _Actions) -> Bytes:
+def _activity(case: Case, actions: _Actions) -> Bytes:
     """What the lane of each action was doing when it began."""
     result = np.full(len(actions.lane), Activity.ISSUE, dtype=np.uint8)
-    for lane, work in enumerate(attribution.work):
+    for lane, work in enumerate(case.work):
         mine = np.flatnonzero(actions.lane == lane)
         if len(work.start):
             at = np.searchsorted(work.start, actions.start[mine], side="right") - 1
@@ -181,7 +186,9 @@ def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints,
     """For each action the rows whose end it waited for, with the time to notice it.
 
     The row waited for is the last to have ended when the call returned, among those issued
-    before the call returned. A call that found its work done keeps it as a target.
+    before the call returned. A call that found its work done keeps it as a target. A call that
+    waits for the whole device has the last row of every other stream for targets too, which can
+    become binding in a changed run.
     """
     gpu = timeline.gpu
     hold = actions.end - actions.start
@@ -192,16 +199,33 @@ def _waits(timeline: Timeline, actions: _Actions, position: Ints) -> tuple[Ints,
     ends = gpu.end[by_end]
     issue = issued(timeline)
     holds = _may_hold(timeline, actions, ends, np.sort(issue))
+    whole = np.array([is_device_wait(name) for name in timeline.names], dtype=bool)
+    by_issue = np.argsort(issue, kind="stable")
+    moments = issue[by_issue]
+    seen = 0
     for index in np.flatnonzero(holds).tolist():
         start, end = int(actions.start[index]), int(actions.end[index])
         target = _last_done(by_end, ends, issue, start, end)
-        if target >= 0:
-            finished = int(gpu.end[target])
-            bounds[index] = len(rows), len(rows) + 1
-            rows.append(int(position[target]))
-            lags.append(min(end - finished, max(_WAKE_NS, end - max(finished, start))))
-            if finished > start:
-                hold[index] = min(int(hold[index]), _WAKE_NS)
+        if target < 0:
+            continue
+        finished = int(gpu.end[target])
+        first = len(rows)
+        rows.append(int(position[target]))
+        lags.append(min(end - finished, max(_WAKE_NS, end - max(finished, start))))
+        if finished > start:
+            hold[index] = min(int(hold[index]), _WAKE_NS)
+        called = actions.host_row[index]
+        if called >= 0 and whole[timeline.host.name[called]]:
+            # Streams without work since the wait before are done with already.
+            upto = int(np.searchsorted(moments, start, side="right"))
+            others = by_issue[min(seen, upto) : upto]
+            others = others[(gpu.device[others] == gpu.device[target]) & (gpu.end[others] <= end)]
+            last = others[::-1][np.unique(gpu.stream[others][::-1], return_index=True)[1]]
+            last = last[gpu.stream[last] != gpu.stream[target]]
+            rows += position[last].tolist()
+            lags += [0] * len(last)
+            seen = upto
+        bounds[index] = first, len(rows)
     return bounds, np.array(rows, dtype=np.int64), np.array(lags, dtype=np.int64), hold
 
 
@@ -229,8 +253,8 @@ def _last_done(by_end: Ints, ends: Ints, issue: Ints, start: int, end: int) -> i
 def _issued_at(actions: _Actions, rows: Ints, count: int) -> Ints:
     """When the action that issues each GPU row began; long ago if none does."""
     moment = np.full(count, NEVER, dtype=np.int64)
-    for action in np.flatnonzero(rows[:, 1] > rows[:, 0]):
-        moment[rows[action, 0] : rows[action, 1]] = actions.start[action]
+    owned, owner = expanded(rows)
+    moment[owned] = actions.start[owner]
     return moment
 
 

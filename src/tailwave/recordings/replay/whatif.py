@@ -26,6 +26,7 @@ from tailwave.recordings.replay.host_changes import (
     no_sync,
     unstretched,
 )
+from tailwave.recordings.replay.pages import prefetch_pages
 
 # What brings back less than this share of the step adds nothing to a combination.
 _WORTH_ADDING = 0.01
@@ -35,14 +36,14 @@ class WhatIf(msgspec.Struct, frozen=True):
     """One question: its name, and what is changed to answer it.
 
     ``cures`` are those that a report calls by another name and that bring the change about.
-    ``possible`` tells whether the change can be made wherever it is answered; where the recording
-    cannot tell that, the answer is a bound, and no combination counts on it.
+    ``condition`` says on what the answer depends that the recording cannot tell; with one it is a
+    bound, stands apart, and no combination counts on it.
     """
 
     name: str
     question: str
     change: Change
-    possible: bool = True
+    condition: str = ""
     cures: tuple[str, ...] = ()
 
 
@@ -62,17 +63,29 @@ WHATIFS: tuple[WhatIf, ...] = (
         unstretched,
         cures=("host-threads", "free-the-gil"),
     ),
+    WhatIf(
+        "prefetch-pages",
+        "pages of managed memory move ahead of use",
+        prefetch_pages,
+        cures=("pinned-copies",),
+    ),
     WhatIf("async-copy", "copies are pinned and overlapped", async_copy),
     WhatIf(
         "no-interference", "the delayed stream has SMs of its own", isolated, cures=("partition",)
     ),
     WhatIf("fused-optimizer", "one kernel updates all parameters", fused_optimizer),
-    WhatIf("fuse", "runs of elementwise kernels are one kernel", fuse, cures=("compile",)),
+    WhatIf(
+        "fuse",
+        "runs of elementwise kernels are one kernel",
+        fuse,
+        condition="if they work on the same data",
+        cures=("compile",),
+    ),
     WhatIf(
         "merge-small-grids",
         "neighbouring small grids run as one",
         merge_small_grids,
-        possible=False,
+        condition="if they do not depend on each other",
     ),
     WhatIf(
         "no-wave-tail",
@@ -82,9 +95,9 @@ WHATIFS: tuple[WhatIf, ...] = (
     ),
     WhatIf(
         "no-small-grid",
-        "small grids use every SM (at best)",
+        "small grids use every SM",
         spread,
-        possible=False,
+        condition="if their work can be split, at best",
         cures=("split-work",),
     ),
     WhatIf("cuda-graph", "each step is one CUDA graph", cuda_graph),
@@ -109,48 +122,53 @@ def in_order(whatifs: list[WhatIf]) -> list[WhatIf]:
 
 
 def answer(forecast: Forecast, whatifs: list[WhatIf]) -> Prediction:
-    """Run what-ifs together."""
+    """Run what-ifs together, each combination once however often it is asked for."""
     chosen = in_order(whatifs)
-    outlook = forecast.after(*(whatif.change for whatif in chosen))
-    return Prediction(
-        names=tuple(whatif.name for whatif in chosen),
-        question="; ".join(whatif.question for whatif in chosen),
-        step_us_now=forecast.now_us,
-        step_us_after=outlook.step_us,
-        recoverable_us=forecast.now_us - outlook.step_us,
-        notes=outlook.notes,
-    )
+    names = tuple(whatif.name for whatif in chosen)
+    if names not in forecast.answers:
+        outlook = forecast.after(*(whatif.change for whatif in chosen))
+        now = forecast.now.us
+        forecast.answers[names] = Prediction(
+            names=names,
+            question="; ".join(whatif.question for whatif in chosen),
+            step_us_now=now,
+            step_us_after=outlook.step_us,
+            recoverable_us=now - outlook.step_us,
+            notes=outlook.notes,
+            condition="; ".join(whatif.condition for whatif in chosen if whatif.condition),
+        )
+    return forecast.answers[names]
+
+
+def alone(forecast: Forecast, name: str) -> Prediction:
+    """Run the what-if of a name alone."""
+    return answer(forecast, [WHATIFS[_ORDER[name]]])
 
 
 def each_alone(forecast: Forecast) -> list[Prediction]:
-    """Run every what-if alone; the most helpful first."""
+    """Run every what-if alone; the most helpful first, those with a condition after the others."""
     answers = [answer(forecast, [whatif]) for whatif in WHATIFS]
-    return sorted(answers, key=lambda item: -item.recoverable_us)
+    return sorted(answers, key=lambda item: (item.condition != "", -item.recoverable_us))
 
 
-def best_combination(forecast: Forecast, alone: list[Prediction]) -> Prediction | None:
+def best_combination(forecast: Forecast, singles: list[Prediction]) -> Prediction | None:
     """Combine what-ifs that are possible, adding the best until none helps; else None.
 
     Pairs are tried too, since a graph helps little while waits cut it, and removing the waits
     helps little while the host is slow.
     """
-    tried = {item.names: item for item in alone}
 
     def after(whatifs: list[WhatIf]) -> float:
-        """Run each combination once, however often it is asked for."""
-        names = tuple(whatif.name for whatif in in_order(whatifs))
-        if names not in tried:
-            tried[names] = answer(forecast, whatifs)
-        return tried[names].step_us_after
+        return answer(forecast, whatifs).step_us_after
 
     chosen: list[WhatIf] = []
-    best = forecast.now_us
-    changing = [WHATIFS[_ORDER[item.names[0]]] for item in alone if _changes(item, forecast)]
-    useful = [whatif for whatif in changing if whatif.possible]
+    best = forecast.now.us
+    changing = [WHATIFS[_ORDER[item.names[0]]] for item in singles if _changes(item, forecast)]
+    useful = [whatif for whatif in changing if not whatif.condition]
     while True:
         tries = [[*chosen, *more] for more in _additions(useful, chosen)]
         attempt = min(tries, key=lambda whatifs: (after(whatifs), len(whatifs)), default=chosen)
-        if best - after(attempt) < _WORTH_ADDING * forecast.now_us:
+        if best - after(attempt) < _WORTH_ADDING * forecast.now.us:
             break
         best, chosen = after(attempt), attempt
     # Leave out what the combination does as well without, such as the idle half of a pair.
@@ -158,11 +176,11 @@ def best_combination(forecast: Forecast, alone: list[Prediction]) -> Prediction 
         others = [other for other in chosen if other is not whatif]
         if others and after(others) - best < _WORTH_ADDING * best:
             chosen = others
-    return tried[tuple(whatif.name for whatif in in_order(chosen))] if chosen else None
+    return answer(forecast, chosen) if chosen else None
 
 
 def _changes(item: Prediction, forecast: Forecast) -> bool:
-    return abs(item.recoverable_us) > 0.001 * forecast.now_us
+    return abs(item.recoverable_us) > 0.001 * forecast.now.us
 
 
 def _additions(useful: list[WhatIf], chosen: list[WhatIf]) -> list[list[WhatIf]]:

@@ -16,7 +16,7 @@ class Call(enum.IntEnum):
 
     OTHER = 0
     LAUNCH = 1  # enqueues a kernel or a graph
-    COPY = 2  # enqueues a copy or a memset; may hold the host
+    COPY = 2  # enqueues a copy, a memset or a prefetch of pages; may hold the host
     WAIT = 3  # holds the host until the GPU has done something
     ALLOCATE = 4  # takes or frees memory; may hold the host and the GPU
     STREAM_WAIT = 5  # makes a stream wait for an event; the host goes on
@@ -30,15 +30,19 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
     (Call.WAIT, r"(Device|Stream|Event|Ctx|Context|Thread)Synchronize"),
     (Call.STREAM_WAIT, r"StreamWait(Event|Value)"),
     (Call.RECORD, r"EventRecord"),
-    (Call.LOAD, r"((Module|Library)?Load(Data|FatBinary|FromFile)?|Link(Create|Add|Complete))"),
+    (Call.LOAD, r"((Library)?Load|Link(Create|Add|Complete))"),
     (Call.LAUNCH, r"(Launch(?!HostFunc)|GraphLaunch)"),
-    (Call.COPY, r"(Memcpy|Memset)"),
+    (Call.COPY, r"(Memcpy|Memset|MemPrefetch)"),
     (
         Call.ALLOCATE,
         r"(Malloc|Free|(Mem)?Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
     ),
 )
 _PREFETCH = re.compile(r"^(cuda|cu|hip)MemPrefetch")
+_DEVICE_WAIT = re.compile(r"^(cuda|cu|hip)(Device|Ctx|Context|Thread)Synchronize")
+_GRAPH_LAUNCH = re.compile(r"^(cuda|cu|hip)GraphLaunch")
+# Pages of managed memory; why they moved stands after a comma, unless they were touched.
+_MIGRATION = re.compile(r"(?:Memcpy \w+|GPU page faults) \(managed(?:, (\w+))?\)$")
 _SYNCHRONOUS_COPY = re.compile(r"^(cuda|cu|hip)Memcpy(?!.*(Async|Peer))")
 _COMPILED = (
     *((call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS),
@@ -60,6 +64,16 @@ def classify_all(names: Sequence[str]) -> Bytes:
     return np.array([classify(name) for name in names], dtype=np.uint8)
 
 
+def is_device_wait(name: str) -> bool:
+    """Tell whether a call waits for all streams of the device."""
+    return _DEVICE_WAIT.match(name) is not None
+
+
+def is_graph_launch(name: str) -> bool:
+    """Tell whether a call launches a whole graph."""
+    return _GRAPH_LAUNCH.match(name) is not None
+
+
 def is_synchronous_copy(name: str) -> bool:
     """Tell whether a copy call returns only when the copy is done (hipMemcpyWithStream does)."""
     return _SYNCHRONOUS_COPY.match(name) is not None
@@ -78,6 +92,17 @@ SIZEABLE_COPY = 1 << 20
 def is_pageable(name: str) -> bool:
     """Tell whether a copy's name says that one side is pageable host memory."""
     return "pageable" in name.lower()
+
+
+def is_migration(name: str) -> bool:
+    """Tell whether a copy's name says that pages of managed memory moved, or faulted."""
+    return why_moved(name) != ""
+
+
+def why_moved(name: str) -> str:
+    """Return why pages moved: "touched", "prefetched", "evicted"; "" for copies of other memory."""
+    match = _MIGRATION.match(name)
+    return (match[1] or "touched") if match else ""
 
 
 def crosses_link(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What rules and replay look at: one timeline on one device, divided into steps and attributed."""
+"""What rules and replay look at: one timeline on one device, divided into steps."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import msgspec
 import numpy as np
 
 from tailwave.model import DeviceInfo, Flags, Ints, Timeline
-from tailwave.recordings.timeline.attribution import Attribution, Cause, attribute
+from tailwave.recordings.timeline.hostwork import HostWork, host_work
 from tailwave.recordings.timeline.interference import Interference, interference
+from tailwave.recordings.timeline.lanes import Lane, build_lanes
+from tailwave.recordings.timeline.launches import launch_latency
 from tailwave.recordings.timeline.losses import GridLosses, grid_losses
+from tailwave.recordings.timeline.ranks import RankWaits
 from tailwave.recordings.timeline.residency import Residency, residency
 from tailwave.recordings.timeline.steps import Steps
 
@@ -16,43 +19,52 @@ from tailwave.recordings.timeline.steps import Steps
 class Case(msgspec.Struct, frozen=True):
     """One device's part of a recording, measured in every way that the rules need.
 
-    Figures "of the step" are those of the typical step: the one of median duration.
+    Every step counts: figures "of the step" are means over all of them. ``lanes`` are the lines of
+    host activity that issue work, the busiest first, and ``work`` what each was doing;
+    ``launch_latency`` is the time (ns) from a launch call to the start of its work on an idle GPU.
+    ``rank_waits`` tells of several ranks whom they wait for, and ``place`` which of them this is.
     """
 
     timeline: Timeline
     device: DeviceInfo
     steps: Steps
-    attribution: Attribution
+    lanes: tuple[Lane, ...]
+    work: tuple[HostWork, ...]
+    launch_latency: int
     residency: Residency
     losses: GridLosses
     interference: Interference
-
-    @property
-    def step(self) -> int:
-        """The typical step."""
-        return self.steps.typical
+    rank_waits: RankWaits | None = None
+    place: int = 0
 
     @property
     def step_us(self) -> float:
-        """Duration of the typical step (us)."""
-        return float(self.steps.duration[self.step]) / 1e3
+        """Duration of the mean step (us)."""
+        return float(self.steps.duration.mean()) / 1e3
 
-    def cause_us(self, cause: Cause) -> float:
-        """Time of the step that went to a cause (us)."""
-        return float(self.attribution.ns[self.step, cause]) / 1e3
+    def a_step(self, ns: float) -> float:
+        """Share out a total over all steps (ns) to one step (us)."""
+        return float(ns) / len(self.steps) / 1e3
 
     @property
     def gpu_rows(self) -> Flags:
-        """The GPU rows that the step launched on this device."""
-        gpu = self.timeline.gpu
-        mine = (self.steps.gpu_step == self.step) & (gpu.device == self.device.index)
+        """The GPU rows that the steps launched on this device."""
+        mine = (self.steps.gpu_step >= 0) & (self.timeline.gpu.device == self.device.index)
         return np.asarray(mine, dtype=bool)
 
+    @property
+    def rank_waited(self) -> Ints:
+        """Time (ns) that each GPU row, a collective, waited for another rank."""
+        waited = np.zeros(len(self.timeline.gpu), dtype=np.int64)
+        if self.rank_waits is not None:
+            waited[self.rank_waits.rows[self.place]] = self.rank_waits.waited[self.place]
+        return waited
+
     def host_rows(self) -> Ints:
-        """The host rows that began in the step's host code."""
-        low, high = self.steps.host_start[self.step], self.steps.host_end[self.step]
+        """The host rows that began in the steps' host code."""
         start = self.timeline.host.start
-        return np.arange(np.searchsorted(start, low), np.searchsorted(start, high))
+        low, high = np.searchsorted(start, (self.steps.host_start[0], self.steps.host_end[-1]))
+        return np.arange(low, high)
 
     def name_of_host(self, row: int) -> str:
         """Name of a host row."""
@@ -65,14 +77,17 @@ class Case(msgspec.Struct, frozen=True):
 
 def build_case(timeline: Timeline, steps: Steps, device: DeviceInfo) -> Case:
     """Measure one device's part of a timeline."""
-    attribution = attribute(timeline, steps, device.index)
+    lanes = build_lanes(timeline)
+    latency = launch_latency(timeline, np.flatnonzero(timeline.gpu.device == device.index))
     fits = residency(timeline)
     return Case(
         timeline=timeline,
         device=device,
         steps=steps,
-        attribution=attribution,
+        lanes=tuple(lanes),
+        work=host_work(timeline, lanes, steps),
+        launch_latency=latency,
         residency=fits,
-        losses=grid_losses(timeline, fits, device.index, device.sm_count),
-        interference=interference(timeline, device.index, attribution.launch_latency),
+        losses=grid_losses(timeline, fits, device),
+        interference=interference(timeline, device.index, latency),
     )
