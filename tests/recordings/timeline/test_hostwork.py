@@ -262,15 +262,15 @@ def test_a_long_pause_is_starvation() -> None:
     assert lost(trace.build()) == [(95, 800, Activity.STARVED)]
 
 
-@pytest.mark.parametrize(("next_at", "long"), [(595, False), (595.002, True)])
-def test_half_a_millisecond_between_calls_is_issuing(next_at: float, long: bool) -> None:
+@pytest.mark.parametrize(("next_at", "starved"), [(595, 0), (595.002, 1)])
+def test_half_a_millisecond_between_calls_is_issuing(next_at: float, starved: int) -> None:
     """Python takes its time between two operators."""
     trace = launches(launches(Trace().step(0, 700), 0), next_at)
-    assert [kind for _, _, kind in lost(trace.build())] == [Activity.STARVED] * long
+    assert [kind for _, _, kind in lost(trace.build())] == [Activity.STARVED] * starved
 
 
-@pytest.mark.parametrize("waits", [False, True])
-def test_operators_that_launch_nothing_count_together(waits: bool) -> None:
+@pytest.mark.parametrize("waits", [0, 1])
+def test_operators_that_launch_nothing_count_together(waits: int) -> None:
     """Preprocessing may be many short operators, and Python between them."""
     trace = launches(Trace().step(0, 1000), 0)
     for number in range(60):
@@ -399,7 +399,7 @@ def test_a_contended_lock_stalls_at_every_place() -> None:
 
 
 def test_a_program_without_python_has_no_interpreter_to_contend_for() -> None:
-    """nsys records any program: where no Python shows, long work of the host is its own."""
+    """Where no Python shows, as in a recording of CUDA alone, long work is the program's own."""
     plain = msgspec.structs.replace(paused(every=3), kind="nsys")
     assert {kind for _, _, kind in lost(plain)} == {Activity.STARVED}
 

@@ -30,7 +30,7 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
     (Call.WAIT, r"(Device|Stream|Event|Ctx|Context|Thread)Synchronize"),
     (Call.STREAM_WAIT, r"StreamWait(Event|Value)"),
     (Call.RECORD, r"EventRecord"),
-    (Call.LOAD, r"((Module|Library)?Load(Data|FatBinary|FromFile)?|Link(Create|Add|Complete))"),
+    (Call.LOAD, r"((Library)?Load|Link(Create|Add|Complete))"),
     (Call.LAUNCH, r"(Launch(?!HostFunc)|GraphLaunch)"),
     (Call.COPY, r"(Memcpy|Memset|MemPrefetch)"),
     (
@@ -38,6 +38,7 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
         r"(Malloc|Free|(Mem)?Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
     ),
 )
+_PREFETCH = re.compile(r"^(cuda|cu|hip)MemPrefetch")
 _DEVICE_WAIT = re.compile(r"^(cuda|cu|hip)(Device|Ctx|Context|Thread)Synchronize")
 _GRAPH_LAUNCH = re.compile(r"^(cuda|cu|hip)GraphLaunch")
 # Pages of managed memory; why they moved stands after a comma, unless they were touched.
