@@ -16,6 +16,7 @@ from tailwave.model import (
 )
 from tailwave.recordings.causes import RULES, slow_steps, straggler, stream_interference
 from tailwave.recordings.causes.build import Added, rank
+from tailwave.recordings.causes.costliest import costliest
 from tailwave.recordings.replay.division import LABELS, Cause, Division
 from tailwave.recordings.replay.forecast import Forecast, forecast
 from tailwave.recordings.timeline.case import Case
@@ -116,6 +117,7 @@ def diagnose_rank(
         steps=summarise(timeline, case.steps, case.device.index, len(likely.replayed)),
         now=likely.now,
         division=shares(case, likely.division),
+        costliest=costliest(case),
         findings=findings,
         notes=(*notes, *_withheld_note(withheld), *_forecast_notes(likely), *added.notes),
         withheld=withheld,

@@ -1,4 +1,4 @@
-"""What-if: copies from pinned memory, overlapped with the kernels."""
+"""What-ifs of copies over the host link: pinned and overlapped with the kernels, or of no bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailwave.recordings.replay.change import (
     without_work,
 )
 from tailwave.recordings.replay.program import Dependency, Program, expanded
-from tailwave.recordings.timeline.calls import SIZEABLE_COPY, direction
+from tailwave.recordings.timeline.calls import SIZEABLE_COPY, direction, is_migration
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 from tailwave.recordings.timeline.link import link_speed
@@ -28,7 +28,7 @@ def async_copy(case: Case, program: Program) -> Changed:
     ended, so that the link stays the limit. Copies to the host begin when what they fetch is
     there, and nothing waits for them.
     """
-    to_gpu, to_host = (_moved(case, program, way) for way in ("HtoD", "DtoH"))
+    to_gpu, to_host = (_sizeable(case, program, way) for way in ("HtoD", "DtoH"))
     moved = to_gpu | to_host
     if not moved.any():
         return Changed(program, ("no sizeable copy over the host link",))
@@ -51,13 +51,20 @@ def async_copy(case: Case, program: Program) -> Changed:
     return Changed(_ahead(changed, to_gpu, begin), (f"link speed {link / 1e3:.0f} GB/s",))
 
 
-def _moved(case: Case, program: Program, way: str) -> Flags:
-    gpu = case.timeline.gpu
-    names = np.array([direction(name) == way for name in case.timeline.names], dtype=bool)
+def without_bytes(case: Case, program: Program) -> Changed:
+    """Let sizeable copies over the host link take no time: the most that fewer bytes can bring."""
+    over_link = _sizeable(case, program, "HtoD") | _sizeable(case, program, "DtoH")
+    duration = np.where(over_link, 0, program.duration)
+    return Changed(msgspec.structs.replace(program, duration=duration))
+
+
+def _sizeable(case: Case, program: Program, way: str) -> Flags:
+    """Tell which rows of the steps are copies in a direction that take their time for the bytes."""
+    gpu, names = case.timeline.gpu, case.timeline.names
+    mine = np.array([direction(n) == way and not is_migration(n) for n in names], dtype=bool)
     rows = program.row
-    sizeable = (gpu.kind[rows] == GpuKind.MEMCPY) & names[gpu.name[rows]]
-    sizeable &= gpu.bytes[rows] >= SIZEABLE_COPY
-    return np.asarray(sizeable & (program.row_step >= 0) & (issuer(program) >= 0), dtype=bool)
+    copied = mine[gpu.name[rows]] & (gpu.kind[rows] == GpuKind.MEMCPY) & (program.row_step >= 0)
+    return np.asarray(copied & (gpu.bytes[rows] >= SIZEABLE_COPY), dtype=bool)
 
 
 def _before_in_stream(program: Program) -> Ints:
@@ -73,7 +80,8 @@ def _released(program: Program, moved: Flags) -> Program:
     """Let the host neither be held by the moved copies nor wait for them."""
     held = in_steps(program) & (program.activity == Activity.COPY)
     holding = np.zeros(len(program.lane), dtype=bool)
-    holding[issuer(program)[moved]] = True
+    issuers = issuer(program)[moved]
+    holding[issuers[issuers >= 0]] = True
     changed = without_targets(program, held | holding | _waits_for(program, moved))
     changed = without_work(changed, in_steps(program), (Activity.COPY,))
     hold = changed.hold.copy()
