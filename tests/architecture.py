@@ -78,11 +78,11 @@ FAMILIES = (
             "trace_timeline",
         ),
     ),
-    Family("recordings.timeline", imports=("model", "kernel_kinds", "stats", "errors")),
     Family(
         "recordings.replay",
         imports=("model", "kernel_kinds", "stats", "errors", "recordings.timeline"),
     ),
+    Family("recordings.timeline", imports=("model", "figures", "kernel_kinds", "stats", "errors")),
     Family(
         "recordings.causes",
         imports=(
@@ -150,7 +150,7 @@ FAMILIES = (
     Family("cures.hami"),
     Family("cures.library", imports=("cures.hami", "model", "errors")),
     Family("cures.hook", imports=("cures.library", "errors")),
-    Family("cures.recorder", imports=("cures.hook", "model", "errors")),
+    Family("cures.recorder", imports=("cures.hook", "cures.library", "model", "errors")),
     Family(
         "cures.catalogue",
         imports=("cures.hook", "model", "figures", "errors"),
@@ -182,6 +182,7 @@ FAMILIES = (
             "bar",
             "console",
             "reading",
+            "step_time",
             "trial_options",
             "trying",
         ),

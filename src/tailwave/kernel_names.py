@@ -6,6 +6,7 @@ from another is its own name, and the functors and types that its template was m
 
 from __future__ import annotations
 
+import functools
 import re
 
 _LONGEST = 64
@@ -31,6 +32,7 @@ _EVERYWHERE = frozenset(
 _OPEN, _CLOSE = "<([{", ">)]}"
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def short(name: str, longest: int = _LONGEST) -> str:
     """Return a kernel's name without namespaces, parameters and what a template does not need.
 

@@ -87,6 +87,7 @@ def program(*rows: Row, actions: tuple[Action, ...], lane_start: tuple[int, ...]
         dep_kind=np.array([row.dep_kind for row in rows], dtype=np.uint8),
         issue=_ints([row.issue for row in rows]),
         counts=_flags([row.counts for row in rows]),
+        opens=min(lane_start),
         weight=np.ones(max(action.mark for action in actions)),
     )
 

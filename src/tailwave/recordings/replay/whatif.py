@@ -27,6 +27,7 @@ from tailwave.recordings.replay.host_changes import (
     no_sync,
     unstretched,
 )
+from tailwave.recordings.replay.pages import prefetch_pages
 
 # What brings back less than this share of the step adds nothing to a combination.
 _WORTH_ADDING = 0.01
@@ -62,6 +63,12 @@ WHATIFS: tuple[WhatIf, ...] = (
         "no host work is stretched by contention",
         unstretched,
         cures=("host-threads", "free-the-gil"),
+    ),
+    WhatIf(
+        "prefetch-pages",
+        "pages of managed memory move ahead of use",
+        prefetch_pages,
+        cures=("pinned-copies",),
     ),
     WhatIf("async-copy", "copies are pinned and overlapped", async_copy),
     WhatIf(

@@ -16,7 +16,7 @@ class Call(enum.IntEnum):
 
     OTHER = 0
     LAUNCH = 1  # enqueues a kernel or a graph
-    COPY = 2  # enqueues a copy or a memset; may hold the host
+    COPY = 2  # enqueues a copy, a memset or a prefetch of pages; may hold the host
     WAIT = 3  # holds the host until the GPU has done something
     ALLOCATE = 4  # takes or frees memory; may hold the host and the GPU
     STREAM_WAIT = 5  # makes a stream wait for an event; the host goes on
@@ -30,7 +30,7 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
     (Call.STREAM_WAIT, r"StreamWait(Event|Value)"),
     (Call.RECORD, r"EventRecord"),
     (Call.LAUNCH, r"(Launch(?!HostFunc)|GraphLaunch)"),
-    (Call.COPY, r"(Memcpy|Memset)"),
+    (Call.COPY, r"(Memcpy|Memset|MemPrefetch)"),
     (
         Call.ALLOCATE,
         r"(Malloc|Free|(Mem)?Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
@@ -38,6 +38,8 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
 )
 _DEVICE_WAIT = re.compile(r"^(cuda|cu|hip)(Device|Ctx|Context|Thread)Synchronize")
 _GRAPH_LAUNCH = re.compile(r"^(cuda|cu|hip)GraphLaunch")
+# Pages of managed memory; why they moved stands after a comma, unless they were touched.
+_MIGRATION = re.compile(r"(?:Memcpy \w+|GPU page faults) \(managed(?:, (\w+))?\)$")
 _SYNCHRONOUS_COPY = re.compile(r"^(cuda|cu|hip)Memcpy(?!.*(Async|Peer))")
 _COMPILED = (
     *((call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS),
@@ -85,8 +87,14 @@ def is_pageable(name: str) -> bool:
 
 
 def is_migration(name: str) -> bool:
-    """Tell whether a copy's name says that it moved pages of managed memory."""
-    return "(managed)" in name
+    """Tell whether a copy's name says that pages of managed memory moved, or faulted."""
+    return why_moved(name) != ""
+
+
+def why_moved(name: str) -> str:
+    """Return why pages moved: "touched", "prefetched", "evicted"; "" for copies of other memory."""
+    match = _MIGRATION.match(name)
+    return (match[1] or "touched") if match else ""
 
 
 def crosses_link(name: str) -> bool:

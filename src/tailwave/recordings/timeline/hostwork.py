@@ -204,11 +204,18 @@ def _tops(timeline: Timeline, lane: Lane, loaded: Ints) -> _Spans:
 
 
 def _held_by_copy(timeline: Timeline, copies: Ints) -> Ints:
-    """Of the copy calls, those that held the host: sizeable copies of pageable memory."""
+    """Of the copy calls, those that held the host.
+
+    Sizeable copies of pageable memory do, and prefetches of pages.
+    """
     gpu = timeline.gpu
     pageable = np.array([is_pageable(name) for name in timeline.names], dtype=bool)
     rows = (gpu.kind == GpuKind.MEMCPY) & (gpu.launch >= 0) & pageable[gpu.name]
-    return np.intersect1d(copies, gpu.launch[rows & (gpu.bytes >= SIZEABLE_COPY)])
+    prefetches = np.array(["MemPrefetch" in name for name in timeline.names], dtype=bool)
+    return np.union1d(
+        np.intersect1d(copies, gpu.launch[rows & (gpu.bytes >= SIZEABLE_COPY)]),
+        copies[prefetches[timeline.host.name[copies]]],
+    )
 
 
 def _fetching(timeline: Timeline) -> Ints:
