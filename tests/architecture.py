@@ -78,11 +78,11 @@ FAMILIES = (
             "trace_timeline",
         ),
     ),
+    Family("recordings.timeline", imports=("model", "figures", "kernel_kinds", "stats", "errors")),
     Family(
         "recordings.replay",
         imports=("model", "kernel_kinds", "stats", "errors", "recordings.timeline"),
     ),
-    Family("recordings.timeline", imports=("model", "figures", "kernel_kinds", "stats", "errors")),
     Family(
         "recordings.causes",
         imports=(

@@ -23,10 +23,9 @@ from tailwave.recordings.timeline.link import link_speed
 def async_copy(case: Case, program: Program) -> Changed:
     """Run sizeable copies over the host link on streams of their own, at the link's speed.
 
-    The host is no longer held by them. Copies to the GPU run a step ahead: the kernels of a step
-    still wait for the step's copies, but these have been running since the copies before them
-    ended, so that the link stays the limit. Copies to the host begin when what they fetch is
-    there, and nothing waits for them.
+    The host is no longer held by them. Copies to the GPU run a step ahead, as soon as those
+    before them have ended, so that the link stays the limit. Copies to the host begin when what
+    they fetch is there, and nothing waits for them.
     """
     to_gpu, to_host = (_sizeable(case, program, way) for way in ("HtoD", "DtoH"))
     moved = to_gpu | to_host
@@ -107,19 +106,23 @@ def _call_time(program: Program, holding: Flags) -> int:
 def _ahead(program: Program, moved: Flags, begin: int) -> Program:
     """Issue the copies one after the other from the first step's beginning on (ns).
 
-    The kernels of a step wait for the last of its copies.
+    What a step copies is for the step that follows, whose kernels wait for the last of it; what the
+    first one needs was copied before the recording. A single step needs its own copies.
     """
     issue = program.issue.copy()
     dep, kind, lag = program.dep.copy(), program.dep_kind.copy(), program.dep_lag.copy()
+    needed = -1
     for step in range(program.step_count):
         copies = np.flatnonzero(moved & (program.row_step == step))
         if len(copies) == 0:
             continue
-        issue[copies] = begin
-        kernels = np.flatnonzero(~moved & (program.row_step == step))
-        waiting = kernels[(kernels > copies[-1]) & (dep[kernels] < 0)]
-        dep[waiting], kind[waiting], lag[waiting] = copies[-1], Dependency.EVENT, 0
-    chained: Ints = np.flatnonzero(moved & (issue >= 0))
+        needed = copies[-1] if program.step_count == 1 else needed
+        if needed >= 0:
+            kernels = np.flatnonzero(~moved & (program.row_step == step))
+            waiting = kernels[(kernels > copies[-1]) & (dep[kernels] < 0)]
+            dep[waiting], kind[waiting], lag[waiting] = needed, Dependency.EVENT, 0
+        needed = copies[-1]
+    chained: Ints = np.flatnonzero(moved)
     # Issued at once, the copies follow each other on the link.
     ends = begin + np.cumsum(program.duration[chained])
     issue[chained] = ends - program.duration[chained]
