@@ -7,9 +7,10 @@ What it means:
 
 How it is found:
     Two replays: one with the step's copies pinned and overlapped at the link's speed, and one in
-    which they take no time as well. The difference is what the link holds up. The link's speed is
-    that of the recording's own large pinned copies, else a typical one for the chip's generation.
-    How many bytes could be spared the recording cannot tell, so no gain is given.
+    which they take no time as well. Where the bytes need longer than the second takes, the
+    difference is what the link holds up. Its speed is that of the recording's own large pinned
+    copies, else a typical one for the chip's generation. How many bytes could be spared the
+    recording cannot tell, so no gain is given.
 
 What cures it:
     fewer-bytes: copy half-precision or 8-bit data and convert it on the GPU, keep there what is
@@ -34,7 +35,7 @@ from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.timeline.calls import SIZEABLE_COPY, direction, is_migration
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.intervals import union_of
-from tailwave.recordings.timeline.link import typical_link
+from tailwave.recordings.timeline.link import link_speed, typical_link
 
 CODE = "link-bound"
 
@@ -42,27 +43,39 @@ _WAYS = {"HtoD": "to the GPU", "DtoH": "to the host"}
 
 
 class Traffic(msgspec.Struct, frozen=True):
-    """Sizeable copies in one direction: GPU rows, their bytes, the time (ns) while any ran."""
+    """Sizeable copies in one direction.
+
+    ``rows`` are GPU rows, ``busy`` the time (us a step) in which any of them ran, ``needed`` what
+    they would take one by one at the link's speed; ``fastest`` is the speed of the fastest (GB/s).
+    """
 
     rows: Ints
-    size: float
+    size: float  # bytes a step
     busy: float
-    fastest: float  # GB/s
+    needed: float
+    fastest: float
+
+    @property
+    def words(self) -> str:
+        """How much was copied, and how fast: "25.5 GB at 27.7 GB/s"."""
+        speed = quantity(self.size / self.busy / 1e3, "GB/s")
+        return f"{quantity(self.size / 1e9, 'GB')} at {speed}"
 
 
 def find(case: Case, forecast: Forecast) -> Finding | None:
     """Compare the step of overlapped copies with that of copies that take no time."""
-    ways = {way: found for way in _WAYS if (found := _traffic(case, way)).size}
+    ways = {way: found for way in _WAYS if (found := _traffic(case, way)) is not None}
     if not ways or not forecast.sound:
         return None
-    overlapped = forecast.after(async_copy).step_us
-    held = max(overlapped - forecast.after(without_bytes, async_copy).step_us, 0.0)
+    way, most = max(ways.items(), key=lambda item: item[1].needed)
+    without = forecast.after(without_bytes, async_copy).step_us
+    if most.needed <= without:
+        return None
+    held = max(forecast.after(async_copy).step_us - without, 0.0)
     brings = Worth(forecast.now.us, None, min(held / forecast.now.us, 1.0))
-    way, most = max(ways.items(), key=lambda item: item[1].busy)
     claim = (
-        f"{_each(case, most)} {_WAYS[way]} in each step, at {_speed(most)}, take "
-        f"{percent(case.a_step(most.busy) / case.step_us)} of it; pinned and overlapped with the "
-        f"kernels, copies would still hold up {brings.part}."
+        f"{most.words} {_WAYS[way]} take {percent(most.busy / case.step_us)} of each step; pinned "
+        f"and overlapped with the kernels, copies would still hold up {brings.part} of it."
     )
     return finding(
         brings,
@@ -74,37 +87,34 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     )
 
 
-def _traffic(case: Case, way: str) -> Traffic:
+def _traffic(case: Case, way: str) -> Traffic | None:
     gpu, names = case.timeline.gpu, case.timeline.names
     mine = [direction(name) == way and not is_migration(name) for name in names]
     copied = case.gpu_rows & (gpu.kind == GpuKind.MEMCPY) & (gpu.bytes >= SIZEABLE_COPY)
     rows = np.flatnonzero(copied & np.array(mine, dtype=bool)[gpu.name])
+    if len(rows) == 0:
+        return None
     size, took = gpu.bytes[rows], np.maximum(gpu.end[rows] - gpu.start[rows], 1)
-    begin, end = union_of(gpu.start[rows], gpu.end[rows])
-    fastest = float((size / took).max(initial=0.0))
-    return Traffic(rows, float(size.sum()), float((end - begin).sum()), fastest)
-
-
-def _each(case: Case, found: Traffic) -> str:
-    return quantity(found.size / len(case.steps) / 1e9, "GB")
-
-
-def _speed(found: Traffic) -> str:
-    return quantity(found.size / max(found.busy, 1), "GB/s")
+    begin, end = union_of(gpu.start[rows], gpu.start[rows] + took)
+    at_link = np.minimum(size / link_speed(case.timeline, case.device) * 1e3, took)
+    return Traffic(
+        rows=rows,
+        size=float(size.sum()) / len(case.steps),
+        busy=case.a_step((end - begin).sum()),
+        needed=case.a_step(at_link.sum()),
+        fastest=float((size / took).max()),
+    )
 
 
 def _evidence(case: Case, ways: dict[str, Traffic]) -> list[Evidence]:
     evidence: list[Evidence] = []
     for way, found in ways.items():
         evidence += [
-            Evidence(
-                f"copied {_WAYS[way]}, {_each(case, found)} a step", case.a_step(found.busy), "us"
-            ),
-            Evidence(
-                f"the fastest of these copies, of {_speed(found)} in all", found.fastest, "GB/s"
-            ),
+            Evidence(f"{found.words} {_WAYS[way]}", found.busy, "us"),
+            Evidence("the fastest of these copies", found.fastest, "GB/s"),
         ]
     if case.device.compute_major:
         typical = typical_link(case.device) / 1e3
         evidence.append(Evidence("a link of 16 lanes of this GPU's generation", typical, "GB/s"))
-    return evidence + places(case, case.timeline.gpu.launch[ways[max(ways)].rows])
+    rows = np.concatenate([found.rows for found in ways.values()])
+    return evidence + places(case, case.timeline.gpu.launch[rows])
