@@ -46,8 +46,13 @@ def async_copy(case: Case, program: Program) -> Changed:
         latency=np.where(to_gpu, 0, program.latency),
         gap=np.where(moved, 0, program.gap),
     )
-    begin = int(case.steps.complete_from[0])
-    return Changed(_ahead(changed, to_gpu, begin), (f"link speed {link / 1e3:.0f} GB/s",))
+    # The copies for the first step run beside the kernels of the step before it.
+    computing = changed.counts & ~moved & (changed.row_step >= 0)
+    beside = int(changed.duration[computing].sum()) // changed.step_count
+    return Changed(
+        _ahead(changed, to_gpu, int(case.steps.complete_from[0]) - beside),
+        (f"link speed {link / 1e3:.0f} GB/s",),
+    )
 
 
 def without_bytes(case: Case, program: Program) -> Changed:
@@ -104,7 +109,7 @@ def _call_time(program: Program, holding: Flags) -> int:
 
 
 def _ahead(program: Program, moved: Flags, begin: int) -> Program:
-    """Issue the copies one after the other from the first step's beginning on (ns).
+    """Issue the copies one after the other from a moment on (ns).
 
     What a step copies is for the step that follows, whose kernels wait for the last of it; what the
     first one needs was copied before the recording. A single step needs its own copies.
