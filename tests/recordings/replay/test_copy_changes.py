@@ -145,22 +145,31 @@ def test_a_single_step_waits_for_its_own_copies() -> None:
     assert result.start[1] == result.end[0]
 
 
-def test_a_copy_back_begins_when_its_data_are_there() -> None:
-    """Copies to the host follow the kernel they fetch from, beside the kernels after it."""
-
+def _fetching(count: int) -> Timeline:
     def body(trace: Trace) -> None:
         trace.launch(10, 14, kernel("gemm", 15, 115))
         moved = copy(PAGEABLE_DTOH, 120, 900, size=SIZE)
         trace.launch(20, 910, moved, call="cudaMemcpyAsync")
         trace.launch(920, 924, kernel("gemm", 925, 1_025))
 
-    timeline = steps(2, 1_100, body, Trace())
-    result, _ = _after(timeline)
+    return steps(count, 1_100, body, Trace())
+
+
+def test_a_single_step_fetches_what_it_made_itself() -> None:
+    """The copy begins when the kernel has ended, and runs beside the kernels after it."""
+    result, _ = _after(_fetching(1))
     first, back, second = range(3)
     assert result.start[back] == result.end[first] == 115_000
     assert result.end[back] == 215_000
     # The second kernel has long been issued; from kernel to kernel the stream needs 5 us.
     assert result.start[second] == 120_000
+
+
+def test_a_step_fetches_what_the_step_before_made() -> None:
+    """So the copy runs beside its kernels; what the first one fetches was there."""
+    case = case_of(_fetching(2))
+    program = async_copy(case, program_of(case)).program
+    assert program.dep.tolist() == [-1, -1, -1, -1, 0, -1]
 
 
 def test_nothing_waits_for_a_copy_back() -> None:

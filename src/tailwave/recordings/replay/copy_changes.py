@@ -23,9 +23,10 @@ from tailwave.recordings.timeline.link import link_speed
 def async_copy(case: Case, program: Program) -> Changed:
     """Run sizeable copies over the host link on streams of their own, at the link's speed.
 
-    The host is no longer held by them. Copies to the GPU run a step ahead, as soon as those
-    before them have ended, so that the link stays the limit. Copies to the host begin when what
-    they fetch is there, and nothing waits for them.
+    The host is no longer held by them. What a step copies to the GPU is for the step that follows,
+    and each copy runs as soon as those before it have ended, so that the link stays the limit. What
+    a step copies to the host is what the step before made, and nothing waits for it. What the first
+    step needs is there. A single step needs its own copies, and fetches what it made itself.
     """
     to_gpu, to_host = (_sizeable(case, program, way) for way in ("HtoD", "DtoH"))
     moved = to_gpu | to_host
@@ -35,24 +36,20 @@ def async_copy(case: Case, program: Program) -> Changed:
     changed = _released(program, moved)
     size: Floats = case.timeline.gpu.bytes[program.row].astype(np.float64)
     at_link = np.minimum((size / link * 1e3).astype(np.int64), program.duration)
-    before = _before_in_stream(program)
+    _, fetched = _last_copies(program, to_host)
+    made = np.where(fetched >= 0, _before_in_stream(program)[fetched], -1)
     own = int(program.stream.max()) + 1
     changed = msgspec.structs.replace(
         changed,
         duration=np.where(moved, at_link, program.duration),
         stream=np.where(to_gpu, own, np.where(to_host, own + 1, program.stream)),
-        dep=np.where(to_gpu, -1, np.where(to_host, before, changed.dep)),
+        dep=np.where(to_gpu, -1, np.where(to_host, made, changed.dep)),
         dep_lag=np.where(moved, 0, changed.dep_lag),
         latency=np.where(to_gpu, 0, program.latency),
         gap=np.where(moved, 0, program.gap),
     )
-    # The copies for the first step run beside the kernels of the step before it.
-    computing = changed.counts & ~moved & (changed.row_step >= 0)
-    beside = int(changed.duration[computing].sum()) // changed.step_count
-    return Changed(
-        _ahead(changed, to_gpu, int(case.steps.complete_from[0]) - beside),
-        (f"link speed {link / 1e3:.0f} GB/s",),
-    )
+    begin = int(case.steps.complete_from[0])
+    return Changed(_ahead(changed, to_gpu, begin), (f"link speed {link / 1e3:.0f} GB/s",))
 
 
 def without_bytes(case: Case, program: Program) -> Changed:
@@ -108,27 +105,38 @@ def _call_time(program: Program, holding: Flags) -> int:
     return int(np.median(program.hold[calls])) if calls.any() else 0
 
 
-def _ahead(program: Program, moved: Flags, begin: int) -> Program:
-    """Issue the copies one after the other from a moment on (ns).
+def _last_copies(program: Program, moved: Flags) -> tuple[Ints, Ints]:
+    """For each row the last copy of its own step, and of the step whose copies it depends on.
 
-    What a step copies is for the step that follows, whose kernels wait for the last of it; what the
-    first one needs was copied before the recording. A single step needs its own copies.
+    -1 where there is none.
     """
-    issue = program.issue.copy()
-    dep, kind, lag = program.dep.copy(), program.dep_kind.copy(), program.dep_lag.copy()
-    needed = -1
-    for step in range(program.step_count):
-        copies = np.flatnonzero(moved & (program.row_step == step))
-        if len(copies) == 0:
-            continue
-        needed = copies[-1] if program.step_count == 1 else needed
-        if needed >= 0:
-            kernels = np.flatnonzero(~moved & (program.row_step == step))
-            waiting = kernels[(kernels > copies[-1]) & (dep[kernels] < 0)]
-            dep[waiting], kind[waiting], lag[waiting] = needed, Dependency.EVENT, 0
-        needed = copies[-1]
-    chained: Ints = np.flatnonzero(moved)
+    own = np.full(program.step_count, -1, dtype=np.int64)
+    np.maximum.at(own, program.row_step[moved], np.flatnonzero(moved))
+    needed, copying = own.copy(), np.flatnonzero(own >= 0)
+    if program.step_count > 1:
+        needed[copying[1:]] = own[copying[:-1]]
+        needed[copying[:1]] = -1
+    step = np.maximum(program.row_step, 0)
+    inside = program.row_step >= 0
+    return np.where(inside, own[step], -1), np.where(inside, needed[step], -1)
+
+
+def _ahead(program: Program, moved: Flags, begin: int) -> Program:
+    """Issue copies to the GPU one after the other from the first step's beginning on (ns).
+
+    What follows a step's own copies waits for those that it depends on.
+    """
+    own, needed = _last_copies(program, moved)
+    follows = (own >= 0) & (np.arange(len(own)) > own)
+    waiting = follows & ~moved & (needed >= 0) & (program.dep < 0)
+    issue, chained = program.issue.copy(), np.flatnonzero(moved)
     # Issued at once, the copies follow each other on the link.
     ends = begin + np.cumsum(program.duration[chained])
     issue[chained] = ends - program.duration[chained]
-    return msgspec.structs.replace(program, issue=issue, dep=dep, dep_kind=kind, dep_lag=lag)
+    return msgspec.structs.replace(
+        program,
+        issue=issue,
+        dep=np.where(waiting, needed, program.dep),
+        dep_kind=np.where(waiting, Dependency.EVENT, program.dep_kind).astype(np.uint8),
+        dep_lag=np.where(waiting, 0, program.dep_lag),
+    )
