@@ -18,6 +18,7 @@ from tailwave.model import (
 )
 from tailwave.recordings.causes import RULES, slow_steps, straggler, stream_interference
 from tailwave.recordings.causes.build import Added, counted, rank
+from tailwave.recordings.causes.costliest import costliest
 from tailwave.recordings.replay.division import LABELS, Cause, Division
 from tailwave.recordings.replay.forecast import Forecast, forecast
 from tailwave.recordings.timeline.calls import Call, classify_all
@@ -115,6 +116,7 @@ def diagnose_rank(
         steps=summarise(case.timeline, case.steps, case.device.index, len(likely.replayed)),
         now=likely.now,
         division=shares(case, likely.division),
+        costliest=costliest(case),
         findings=findings,
         notes=(*notes, *_withheld_note(withheld), *_forecast_notes(likely), *added.notes),
         withheld=withheld,
