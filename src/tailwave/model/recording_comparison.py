@@ -109,6 +109,9 @@ class RecordingComparison(Printable, frozen=True):
         before: The first recording.
         after: The second.
         difference_us: The mean step of the second less that of the first.
+        low_us: The difference is no less than this, as far as the steps' own scatter tells (95%);
+            null where a recording has but one step.
+        high_us: It is no more than this.
         parts: The difference divided by cause, what does most first: the parts sum to it.
         shares: Where the time of both steps goes.
         matched: How well the kernels of both agree.
@@ -120,6 +123,8 @@ class RecordingComparison(Printable, frozen=True):
     before: ComparedRecording
     after: ComparedRecording
     difference_us: float
+    low_us: float | None
+    high_us: float | None
     parts: tuple[DifferencePart, ...]
     shares: tuple[ComparedShare, ...]
     matched: MatchedKernels

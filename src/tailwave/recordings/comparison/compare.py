@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from math import hypot
 
 import msgspec
 
@@ -26,6 +27,7 @@ from tailwave.recordings.comparison.work import Work, work_of
 from tailwave.recordings.replay.division import divide
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.steps import summarise
+from tailwave.stats import mean_interval
 
 # Recordings are of the same work when so many of the kernels of the shorter one have a counterpart
 # of the same name, or, on two kinds of GPUs, so many of the longer one a counterpart of the same
@@ -65,10 +67,13 @@ def compare_timelines(
     matching = match(old.side.work, new.side.work)
     _refuse_different_work(old, new, matching, same_gpu=same_gpu)
     parts = divide_difference(old.side, new.side, matching, same_gpu=same_gpu)
+    low, high = _interval(old.case, new.case)
     return RecordingComparison(
         before=old.recording,
         after=new.recording,
         difference_us=new.case.step_us - old.case.step_us,
+        low_us=low,
+        high_us=high,
         parts=parts,
         shares=_compare_shares(old.shares, new.shares),
         matched=MatchedKernels(
@@ -120,6 +125,17 @@ def _run(timelines: Sequence[Timeline], path: str) -> _Run:
         ),
         notes=tuple(f"{path}: {note}" for note in said),
     )
+
+
+def _interval(old: Case, new: Case) -> tuple[float | None, float | None]:
+    """Return within what the difference of the mean steps lies (us), as far as steps scatter."""
+    if min(len(old.steps), len(new.steps)) < 2:  # noqa: PLR2004  (one has no scatter)
+        return None, None
+    before, after = (
+        mean_interval((case.steps.duration / 1e3).tolist(), 0.95) for case in (old, new)
+    )
+    half = hypot(before.high - before.mean, after.high - after.mean)
+    return after.mean - before.mean - half, after.mean - before.mean + half
 
 
 def _refuse_different_work(old: _Run, new: _Run, matching: Matching, *, same_gpu: bool) -> None:

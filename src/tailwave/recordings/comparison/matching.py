@@ -40,7 +40,7 @@ class Matching(msgspec.Struct, frozen=True):
     @property
     def both(self) -> Flags:
         """The pairs that have two sides."""
-        return (self.old != _NONE) & (self.new != _NONE)
+        return np.asarray((self.old != _NONE) & (self.new != _NONE))
 
     def before(self, figures: Floats) -> Floats:
         """Share out a figure of each of the old recording's kernels to the pairs."""
@@ -131,9 +131,9 @@ def _pairs(
         if other != _NONE and not (ours[one] and theirs[other]):
             yield one, other, rest[one], others[other]
             rest[one] = others[other] = 0
-    for one in np.flatnonzero(rest):
+    for one in np.flatnonzero(rest).tolist():
         yield one, _NONE, rest[one], 0.0
-    for other in np.flatnonzero(others):
+    for other in np.flatnonzero(others).tolist():
         yield _NONE, other, 0.0, others[other]
 
 

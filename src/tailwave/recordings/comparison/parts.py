@@ -110,8 +110,11 @@ def _kernels(
     yield _part("clock", lower, by_clock, f"all kernels x{factor:.3g}")
     yield _part("kernels", "kernels", after - before - by_clock, _change(before, after))
     removed, added = float(were[~both].sum()), float(are[~both].sum())
-    yield _part("kernels-removed", "kernels removed", -removed)
-    yield _part("kernels-added", "kernels added", added)
+    left, come = matching.before(old.work.calls), matching.after(new.work.calls)
+    calls = f"{_count(left[~both & (were > 0)].sum())} a step"
+    yield _part("kernels-removed", "kernels removed", -removed, calls)
+    calls = f"{_count(come[~both & (are > 0)].sum())} a step"
+    yield _part("kernels-added", "kernels added", added, calls)
     hidden = before + removed - old.division.us(Cause.KERNEL)
     is_hidden = after + added - new.division.us(Cause.KERNEL)
     beside = _change(hidden, is_hidden)
