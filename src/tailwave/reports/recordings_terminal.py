@@ -41,7 +41,7 @@ def render_recording_comparison(comparison: RecordingComparison, console: Consol
     _print_recording(page, "  after    ", comparison.after)
     page.paragraph(_matched(comparison.matched), lead="  kernels  ", lead_style="dim")
     least = _WORTH_A_ROW * max(one.steps.mean_us for one in (comparison.before, comparison.after))
-    _print_parts(page, comparison)
+    _print_parts(page, comparison, least)
     _print_shares(page, comparison.shares, least)
     _print_work(page, "Kernels and copies: what changed most", comparison.kernels, least)
     _print_work(page, "Calls of the host: what changed most", comparison.calls, least)
@@ -54,11 +54,21 @@ def _headline(comparison: RecordingComparison) -> str:
     before, after, apart = in_one_unit(
         comparison.before.steps.mean_us, comparison.after.steps.mean_us, abs(us)
     )
-    low, high = comparison.low_us, comparison.high_us
-    if us == 0 or (low is not None and high is not None and low <= 0 <= high):
-        return f"No difference beyond the scatter of the steps: {before} and {after} a step."
+    if us == 0:
+        return f"No difference: {before} a step."
     causes = _causes(comparison.parts, us)
-    return f"{'Slower' if us > 0 else 'Faster'} by {apart} a step ({before} -> {after}): {causes}."
+    return (
+        f"{'Slower' if us > 0 else 'Faster'} by {apart} a step ({before} -> {after}): {causes}."
+        f"{_uncertain(comparison.low_us, comparison.high_us)}"
+    )
+
+
+def _uncertain(low: float | None, high: float | None) -> str:
+    """Say of a difference that may be none within what it is."""
+    if low is None or high is None or not low <= 0 <= high:
+        return ""
+    least, most = in_one_unit(low, high)
+    return f" It may be none: the steps scatter so that it is {least} to {most}."
 
 
 def _causes(parts: Sequence[DifferencePart], whole: float) -> str:
@@ -105,11 +115,12 @@ def _matched(matched: MatchedKernels) -> str:
     )
 
 
-def _print_parts(page: Page, comparison: RecordingComparison) -> None:
-    if not comparison.parts:
+def _print_parts(page: Page, comparison: RecordingComparison, least: float) -> None:
+    parts = [part for part in comparison.parts if abs(part.us) >= least]
+    if not parts:
         return
     page.heading("What makes the difference, as recorded")
-    for part in comparison.parts:
+    for part in parts:
         _row(page, _signed(part.us), part.label, part.detail)
     _row(page, _signed(comparison.difference_us), "together", "")
 

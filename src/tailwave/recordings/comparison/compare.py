@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from math import hypot
 
 import msgspec
 
@@ -29,12 +29,12 @@ from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.steps import summarise
 from tailwave.stats import mean_interval
 
-# Recordings are of the same work when so many of the kernels of the shorter one have a counterpart
-# of the same name, or, on two kinds of GPUs, so many of the longer one a counterpart of the same
-# name or in the same operator. Of 40 pairs of one program (eager and compiled, loops and fused, two
-# vendors) the worst agree to 66% and 83%, of 630 pairs of different ones the best to 55%, but for
-# those that consist of the same kernels.
-_ALIKE = 0.6
+# Recordings are of the same work when the kernels that match by name are so many of the geometric
+# mean of both counts; or, on two kinds of GPUs, those that match by name or operator. Of 40 pairs
+# of one program the least are 0.37 (eager against compiled) and, by operator, 0.99 (two vendors).
+# Of 630 pairs of different programs, but for those that the next bound tells apart or that consist
+# of the same kernels, the most are 0.29 and 0.89.
+_NAMED, _IN_OPERATORS = 1 / 3, 0.9
 # Kernels of one name run as many threads when they do the same work, to within so much.
 _SAME_SIZE = 1.1
 # Repeats of one program on one machine differ by so much where the host is the bound.
@@ -134,16 +134,15 @@ def _interval(old: Case, new: Case) -> tuple[float | None, float | None]:
     before, after = (
         mean_interval((case.steps.duration / 1e3).tolist(), 0.95) for case in (old, new)
     )
-    half = hypot(before.high - before.mean, after.high - after.mean)
+    half = math.hypot(before.high - before.mean, after.high - after.mean)
     return after.mean - before.mean - half, after.mean - before.mean + half
 
 
 def _refuse_different_work(old: _Run, new: _Run, matching: Matching, *, same_gpu: bool) -> None:
     """Raise UsageError unless enough kernels of the two are one another's, and of one size."""
-    fewer, more = sorted(matching.of)
-    by_name = matching.named >= _ALIKE * fewer and (fewer > 0 or more == 0)
-    by_operator = not same_gpu and fewer > 0 and matching.alike >= _ALIKE * more
-    if not (by_name or by_operator):
+    usual = math.sqrt(math.prod(matching.of)) or max(matching.of)
+    by_operator = not same_gpu and matching.alike >= _IN_OPERATORS * usual
+    if matching.named < _NAMED * usual and not by_operator:
         matched = matching.named if same_gpu else matching.alike
         raise UsageError(
             f"{old.path} and {new.path} are of different work: of the {matching.of[0]:,} and "

@@ -86,7 +86,7 @@ def _are_kernels(work: Work) -> Flags:
 
 def _levels(old: Work, new: Work) -> list[Keys]:
     ours, theirs = ([work.kernels[code] for code in work.sequence] for work in (old, new))
-    read = {kernel: readable(kernel, _WHOLE_NAME) for kernel in (*ours, *theirs)}
+    read = {kernel: readable(kernel, _WHOLE_NAME) for kernel in {*ours, *theirs}}
     operators = (
         [(name, k.kind) if name else None for name, k in zip(work.operators, kernels, strict=True)]
         for work, kernels in ((old, ours), (new, theirs))

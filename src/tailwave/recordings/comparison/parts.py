@@ -201,7 +201,8 @@ def _part(what: str, label: str, us: float, detail: str = "") -> DifferencePart:
 
 
 def _change(before: float, after: float) -> str:
-    return " -> ".join(in_one_unit(before, after))
+    # Dust is 0.
+    return " -> ".join(in_one_unit(*(round(us, 3) + 0.0 for us in (before, after))))
 
 
 def _count(value: float) -> str:
