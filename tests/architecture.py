@@ -61,6 +61,7 @@ FAMILIES = (
     Family("stats"),
     Family("figures"),
     Family("kernel_names"),
+    Family("kernel_kinds", imports=("kernel_names",)),
     Family("session", imports=("model", "errors")),
     Family("recordings", imports=("recordings",)),
     Family("recordings.activity", imports=("model",)),
@@ -77,7 +78,7 @@ FAMILIES = (
             "trace_timeline",
         ),
     ),
-    Family("recordings.timeline", imports=("model", "stats", "errors")),
+    Family("recordings.timeline", imports=("model", "figures", "kernel_kinds", "stats", "errors")),
     Family("recordings.replay", imports=("model", "stats", "errors", "recordings.timeline")),
     Family(
         "recordings.causes",
@@ -145,7 +146,7 @@ FAMILIES = (
     Family("cures.hami"),
     Family("cures.library", imports=("cures.hami", "model", "errors")),
     Family("cures.hook", imports=("cures.library", "errors")),
-    Family("cures.recorder", imports=("cures.hook", "model", "errors")),
+    Family("cures.recorder", imports=("cures.hook", "cures.library", "model", "errors")),
     Family(
         "cures.catalogue",
         imports=("cures.hook", "model", "figures", "errors"),
@@ -177,6 +178,7 @@ FAMILIES = (
             "bar",
             "console",
             "reading",
+            "step_time",
             "trial_options",
             "trying",
         ),

@@ -6,6 +6,7 @@ from another is its own name, and the functors and types that its template was m
 
 from __future__ import annotations
 
+import functools
 import re
 
 _LONGEST = 64
@@ -13,6 +14,10 @@ _DEEPEST = 2  # template arguments of template arguments
 _GAP = "..."
 
 _MANGLED = re.compile(r"_Z(?:N[VK]*)?(?P<parts>(?:\d+\w+)+)")
+# The first template argument of a mangled name that has a name itself.
+_MANGLED_ARGUMENT = re.compile(r"I(?:L[a-z]+\d+E|DF16_?b?|[a-z])*N?(?:S[0-9A-Z]*_)?(?=\d)")
+# What recorders call copies and memsets: no names of C++.
+_RECORDERS_OWN = ("Memcpy ", "Memset ")
 _NAMELESS = re.compile(r"(?:\(anonymous namespace\)|<unnamed>)(?:::)?")
 _QUALIFIERS = re.compile(r"\b(?:const|volatile)\b")
 _LITERAL = re.compile(r"(?:\([^()]*\))?-?(?:\d[\w.]*|true|false)")
@@ -27,6 +32,7 @@ _EVERYWHERE = frozenset(
 _OPEN, _CLOSE = "<([{", ">)]}"
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def short(name: str, longest: int = _LONGEST) -> str:
     """Return a kernel's name without namespaces, parameters and what a template does not need.
 
@@ -34,7 +40,9 @@ def short(name: str, longest: int = _LONGEST) -> str:
     std::array<char*, 1ul>>(int, ...)" is "vectorized_elementwise_kernel<FillFunctor<float>>". One
     longer than ``longest`` loses its middle.
     """
-    text = _mangled(name) or _readable(_signature(name), depth=0) or name
+    if name.startswith(_RECORDERS_OWN):
+        return name
+    text = _demangled(name) or _readable(_signature(name), depth=0) or name
     if len(text) <= longest:
         return text
     tail = (longest - len(_GAP)) // 3
@@ -46,19 +54,35 @@ def own_name(name: str) -> str:
 
     "void at::native::(anonymous namespace)::fill<float>(float*, int)" and "_Z4fillPf" are "fill".
     """
-    return _mangled(name) or _last_name(_signature(name))[0] or name
+    return _mangled(name)[0] or _last_name(_signature(name))[0] or name
 
 
-def _mangled(name: str) -> str:
-    """Return the last name of a mangled one: "fill" of "_ZN2at4fillEPf"; "" for any other."""
-    found, match = "", _MANGLED.match(name)
-    parts = match["parts"] if match else ""
-    while (number := re.match(r"\d+", parts)) is not None:
+def _demangled(name: str) -> str:
+    """Return the last name of a mangled one, and that of what its template was made for."""
+    own, rest = _mangled(name)
+    argument = _MANGLED_ARGUMENT.match(rest)
+    made_for = _identifier(rest[argument.end() :])[0] if argument else ""
+    return f"{own}<{made_for}>" if made_for else own
+
+
+def _mangled(name: str) -> tuple[str, str]:
+    """Return the last name of a mangled one, and what follows it: "fill" of "_ZN2at4fillEPf"."""
+    match = _MANGLED.match(name)
+    return _identifier(match["parts"]) if match else ("", "")
+
+
+def _identifier(text: str) -> tuple[str, str]:
+    """Return the last of the names, each after its length, that a text begins with, and the rest.
+
+    "2at4fillEPf" is "fill" and "EPf"; "" and the text where it begins with none.
+    """
+    found = ""
+    while (number := re.match(r"\d+", text)) is not None:
         end = number.end() + int(number[0])
-        if end > len(parts):
+        if end > len(text):
             break
-        found, parts = parts[number.end() : end], parts[end:]
-    return found
+        found, text = text[number.end() : end], text[end:]
+    return found, text
 
 
 def _signature(name: str) -> str:

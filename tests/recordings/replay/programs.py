@@ -87,7 +87,8 @@ def program(*rows: Row, actions: tuple[Action, ...], lane_start: tuple[int, ...]
         dep_kind=np.array([row.dep_kind for row in rows], dtype=np.uint8),
         issue=_ints([row.issue for row in rows]),
         counts=_flags([row.counts for row in rows]),
-        step_count=max(action.mark for action in actions),
+        opens=min(lane_start),
+        weight=np.ones(max(action.mark for action in actions)),
     )
 
 
@@ -98,7 +99,7 @@ def case_of(timeline: Timeline) -> Case:
 
 def program_of(case: Case) -> Program:
     """Compile the recording of a case."""
-    return compile_program(case.timeline, case.steps, case.attribution)
+    return compile_program(case)
 
 
 def forecast_of(timeline: Timeline) -> Forecast:

@@ -17,7 +17,6 @@ from tailwave.recordings.replay.change import (
     without_targets,
     without_work,
 )
-from tailwave.recordings.replay.program import replace_rows
 from tailwave.recordings.timeline.hostwork import Activity
 from tests.builders import Trace, kernel
 from tests.recordings.replay.programs import Action, Row, begin, case_of, program, program_of
@@ -81,7 +80,7 @@ def test_actions_stop_waiting() -> None:
 
 def test_launches_that_lost_their_rows_cost_nothing() -> None:
     """A call whose rows are gone is gone with the issuing before it; others keep their time."""
-    left = replace_rows(STEPS, np.array([True, True, False]))
+    left = STEPS.keep_rows(np.array([True, True, False]))
     changed = drop_idle_issuers(left, issues(STEPS))
     assert changed.hold.tolist() == [0, 4, 6, 0, 0, 0]
     assert changed.work.sum(axis=1).tolist() == [0, 3, 5, 8, 0, 0]

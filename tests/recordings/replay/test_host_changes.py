@@ -106,7 +106,7 @@ def test_waits_and_allocations_cut_a_graph(call: str) -> None:
     assert issues(changed.program).tolist() == [False, True, False, False, True, False, False]
     # The first graph's two kernels end at 35,460; the call returns 3 us later.
     returned = 35_460 + 3_000
-    waiting = case.attribution.work[0].activity.tolist().count(1) > 0
+    waiting = case.work[0].activity.tolist().count(1) > 0
     assert waiting
     result = run(changed.program)
     assert result.start.tolist() == [5_000, 15_460, returned + 5_000, returned + 15_460]
@@ -168,7 +168,7 @@ def test_lanes_whose_launches_mix_keep_their_own_rows() -> None:
     case = case_of(steps(1, 300, body, Trace()))
     before = program_of(case)
     after = cuda_graph(case, before).program
-    assert len(case.attribution.lanes) == 2
+    assert len(case.lanes) == 2
     assert after.rows.tolist() == before.rows.tolist()
 
 

@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from tailwave.model import Timeline
 from tailwave.recordings.replay.engine import run
 from tailwave.recordings.replay.program import (
-    DEFAULT_LATENCY_NS,
     Dependency,
-    replace_rows,
     same,
 )
 from tailwave.recordings.timeline.hostwork import Activity
+from tailwave.recordings.timeline.launches import DEFAULT_LATENCY_NS
 from tests.builders import PAGEABLE_HTOD, PINNED_DTOH, Trace, copy, kernel, steps
 from tests.recordings.replay.programs import Action, Row, begin, case_of, program, program_of
 
@@ -250,7 +249,7 @@ def test_rows_can_be_left_out() -> None:
             begin(1),
         ),
     )
-    left = replace_rows(whole, np.array([True, False, True]))
+    left = whole.keep_rows(np.array([True, False, True]))
     assert left.duration.tolist() == [10, 30]
     assert left.dep.tolist() == [-1, -1]
     assert left.rows.tolist() == [[0, 0], [0, 1], [1, 2], [2, 2]]
@@ -267,10 +266,10 @@ def test_rows_left_out_renumber_those_that_stay() -> None:
         Row(40, stream=2, dep=0),
         actions=(begin(0), Action(issues=4, waits=((2, 4),)), begin(1)),
     )
-    left = replace_rows(whole, np.array([False, True, True, True]))
+    left = whole.keep_rows(np.array([False, True, True, True]))
     assert left.dep.tolist() == [-1, 0, -1]
     assert left.target_row.tolist() == [1]
-    kept = replace_rows(whole, np.array([True, False, True, True]))
+    kept = whole.keep_rows(np.array([True, False, True, True]))
     assert kept.dep.tolist() == [-1, -1, 0]
 
 

@@ -90,7 +90,7 @@ def test_graphs_of_later_recordings_are_predicted() -> None:
 def test_the_likely_time_is_that_without_the_profiler() -> None:
     """At most 15% off in the median, 40% in nine recordings of ten."""
     errors = [
-        abs(error(recording.forecast.now_us, recording.measured_us))
+        abs(error(recording.forecast.now.us, recording.measured_us))
         for recording in _found().values()
         if recording.forecast.case.steps.by != "kernel period"
     ]
@@ -102,8 +102,8 @@ def test_the_likely_time_is_that_without_the_profiler() -> None:
 def test_the_range_holds_most_measured_times() -> None:
     """Three measured times of four, and more, lie in the range given (2% allowed)."""
     inside = [
-        recording.forecast.low_us <= 1.02 * recording.measured_us
-        and recording.measured_us <= 1.02 * recording.forecast.high_us
+        recording.forecast.now.low_us <= 1.02 * recording.measured_us
+        and recording.measured_us <= 1.02 * recording.forecast.now.high_us
         for recording in _found().values()
         if recording.forecast.case.steps.by != "kernel period"
     ]

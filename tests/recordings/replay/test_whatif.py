@@ -80,7 +80,7 @@ def test_an_answer_says_what_was_asked_and_what_it_brings() -> None:
     found = answer(WAITING, [BY_NAME["cuda-graph"], BY_NAME["no-sync"]])
     assert found.names == ("no-sync", "cuda-graph")
     assert found.question == "the host never waits for the GPU; each step is one CUDA graph"
-    assert found.step_us_now == WAITING.now_us
+    assert found.step_us_now == WAITING.now.us
     both = (BY_NAME["no-sync"].change, BY_NAME["cuda-graph"].change)
     assert found.step_us_after == WAITING.after(*both).step_us
     assert found.recoverable_us == found.step_us_now - found.step_us_after
@@ -153,8 +153,8 @@ def test_no_combination_counts_on_a_bound() -> None:
 
     small = _forecast(body)
     alone = {item.names[0]: item for item in each_alone(small)}
-    assert alone["no-small-grid"].recoverable_us > 0.5 * small.now_us
-    assert alone["merge-small-grids"].recoverable_us > 0.2 * small.now_us
+    assert alone["no-small-grid"].recoverable_us > 0.5 * small.now.us
+    assert alone["merge-small-grids"].recoverable_us > 0.2 * small.now.us
     best = best_combination(small, each_alone(small))
     assert best is None or {"no-small-grid", "merge-small-grids"}.isdisjoint(best.names)
 
@@ -171,7 +171,7 @@ class Tabled:
     def after(self, *changes: Change) -> Outlook:
         """Look the changes up."""
         names = tuple(whatif.name for whatif in WHATIFS if whatif.change in changes)
-        return Outlook(self._table.get(names, self.now_us), ())
+        return Outlook(self._table.get(names, self.now.us), ())
 
 
 @pytest.mark.parametrize(
@@ -198,4 +198,4 @@ def test_what_brings_less_than_a_percent_is_left_out(
 def test_what_finds_nothing_to_change_changes_nothing(whatif: WhatIf) -> None:
     """On a GPU that is busy all the time with one full kernel, no what-if brings anything."""
     found = answer(BUSY, [whatif])
-    assert found.step_us_after == pytest.approx(BUSY.now_us, rel=0.02)
+    assert found.step_us_after == pytest.approx(BUSY.now.us, rel=0.02)

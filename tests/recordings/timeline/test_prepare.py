@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tailwave.model import DeviceInfo
-from tailwave.recordings.timeline.attribution import Cause
+from tailwave.recordings.replay.division import Cause, divide
 from tailwave.recordings.timeline.prepare import busiest_device, prepare
 from tests.builders import H200, Trace, kernel, steps
 
@@ -20,7 +20,7 @@ def test_the_busiest_gpu_is_looked_at() -> None:
     found = prepare(two_gpus(H200, second).build())
     assert found.case.device == second
     assert found.notes == ("The recording holds 2 GPUs; this is GPU 1, the busiest.",)
-    assert found.case.cause_us(Cause.KERNEL) == 80
+    assert divide(found.case).us(Cause.KERNEL) == 80
 
 
 def test_a_gpu_that_is_not_described_is_known_by_its_number() -> None:

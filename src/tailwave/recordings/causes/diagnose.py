@@ -112,7 +112,7 @@ def diagnose_rank(
     return Diagnosis(
         source=source,
         device=case.device,
-        steps=summarise(timeline, case.steps, case.device.index, len(likely.replayed)),
+        steps=summarise(case.timeline, case.steps, case.device.index, len(likely.replayed)),
         now=likely.now,
         division=shares(case, likely.division),
         findings=findings,
@@ -195,7 +195,7 @@ def _forecast_notes(likely: Forecast) -> tuple[str, ...]:
                 "(dependencies that were not recorded), so no gain can be predicted."
             ),
         )
-    return (likely.unknown_cost,) if likely.unknown_cost else ()
+    return likely.doubts
 
 
 def _rank_notes(

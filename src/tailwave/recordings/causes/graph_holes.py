@@ -6,7 +6,7 @@ What it means:
     memory node), a node that waits for another stream or GPU, or kernels that the recorder lost.
 
 How it is found:
-    An idle gap of more than 10 us that is ended by a node of a graph whose launch had arrived.
+    An idle gap of more than 100 us that is ended by a node of a graph whose launch had arrived.
 
 What cures it:
     Look at the graph's nodes (cudaGraphDebugDotPrint) for host nodes and for edges that join

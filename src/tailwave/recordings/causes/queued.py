@@ -7,7 +7,7 @@ What it means:
     earlier launches change nothing here.
 
 How it is found:
-    An idle gap whose end is more than 10 us after the launch of the work that ended it had
+    An idle gap whose end is more than 100 us after the launch of the work that ended it had
     arrived, and after the work before it in its stream had ended.
 
 What cures it:

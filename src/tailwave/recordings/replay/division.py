@@ -23,11 +23,8 @@ from tailwave.recordings.timeline.calls import crosses_link, is_graph_launch, is
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity, HostWork
 from tailwave.recordings.timeline.intervals import overlap, union, union_of
+from tailwave.recordings.timeline.launches import LONGEST_LATENCY_NS
 from tailwave.recordings.timeline.losses import communication
-
-# Idle GPU between two pieces of work, the second of which had arrived: as long as this (ns) it is
-# the GPU's own switching; longer, something kept the work that is not recorded.
-SWITCHING_NS = 10_000
 
 
 class Cause(enum.IntEnum):
@@ -224,7 +221,9 @@ def _waiting(case: Case, gaps: _Gaps, rows: Ints, ns: Ints) -> Ints:
     # its own, made by a node that is not recorded. Only of a stream's first work that is not known.
     first = rows[np.unique(gpu.stream[rows], return_index=True)[1]]
     node = graph & ~np.isin(gaps.row, first)
-    return np.where(ns <= SWITCHING_NS, Cause.LATENCY, np.where(node, Cause.GRAPH, Cause.QUEUED))
+    return np.where(
+        ns <= LONGEST_LATENCY_NS, Cause.LATENCY, np.where(node, Cause.GRAPH, Cause.QUEUED)
+    )
 
 
 def _pieces(gaps: _Gaps, of: Ints, cause: Ints | Cause, ns: Ints) -> _Columns:

@@ -13,7 +13,8 @@ from tailwave.model import GpuKind, Ints, Prediction, StepTime
 from tailwave.recordings.replay.change import Change
 from tailwave.recordings.replay.division import Cause, Division, divide
 from tailwave.recordings.replay.engine import run
-from tailwave.recordings.replay.overhead import Overhead, unprofiled
+from tailwave.recordings.replay.measured import ImpossibleTimeError, at_measured
+from tailwave.recordings.replay.overhead import GPU_SPREAD, unprofiled
 from tailwave.recordings.replay.program import Program, same
 from tailwave.recordings.replay.recorded import compile_program
 from tailwave.recordings.replay.sample import sampled
@@ -23,8 +24,6 @@ from tailwave.recordings.timeline.intervals import covered_by_group
 
 # A replay that does not give the recorded step back within this share is not to be trusted.
 IDENTITY_TOLERANCE = 0.05
-# Kernels themselves take longer or shorter from run to run (clocks, memory): the least range given.
-GPU_SPREAD = 0.05
 _US_PER_MS = 1_000
 
 
@@ -41,7 +40,8 @@ class Forecast(msgspec.Struct, frozen=True):
     ``recorded`` is the program whose run gives the recording back, of the steps ``replayed`` alone;
     ``likely`` the same without the recorder's cost, and ``now`` what a step of it takes.
     ``identity_error`` is by how much the recorded steps were missed when they were replayed
-    unchanged, as a share of them. ``answers`` keeps what was asked, by the names of the what-ifs.
+    unchanged, as a share of them. ``doubt`` is a sentence about the step now, where there is one to
+    be said. ``answers`` keeps what was asked, by the names of the what-ifs.
     """
 
     case: Case
@@ -51,7 +51,7 @@ class Forecast(msgspec.Struct, frozen=True):
     likely: Program
     now: StepTime
     identity_error: float
-    overhead: Overhead
+    doubt: str
     answers: dict[tuple[str, ...], Prediction]
 
     @property
@@ -60,18 +60,21 @@ class Forecast(msgspec.Struct, frozen=True):
         return self.identity_error <= IDENTITY_TOLERANCE
 
     @property
-    def unknown_cost(self) -> str:
-        """What is to be said where the recorder's cost is not known and may matter, else ""."""
-        now = self.now
-        milliseconds = now.low_us / _US_PER_MS
-        low = f"{milliseconds:.2f} ms" if milliseconds >= 1 else f"{now.low_us:.0f} us"
+    def doubts(self) -> tuple[str, ...]:
+        """What is to be said of the step now: a measured time not used, a cost not known."""
+        now, said = self.now, ((self.doubt,) if self.doubt else ())
         if now.by != "recorded" or now.low_us >= now.us * (1 - GPU_SPREAD):
-            return ""
+            return said
         kind = self.case.timeline.kind
         recorder = "tailwave's recorder" if kind == "record" else kind
+        milliseconds = now.low_us / _US_PER_MS
+        low = f"{milliseconds:.2f} ms" if milliseconds >= 1 else f"{now.low_us:.0f} us"
         return (
-            f"What {recorder} itself cost the host is not known and was not taken off: without it "
-            f"a step may take as little as {low}."
+            *said,
+            (
+                f"What {recorder} itself cost the host is not known and was not taken off: without "
+                f"it a step may take as little as {low}."
+            ),
         )
 
     def after(self, *changes: Change) -> Outlook:
@@ -123,26 +126,38 @@ def forecast(case: Case) -> Forecast:
     recorded, replayed = sampled(compile_program(case), duration)
     missed = np.abs(run(recorded).step - duration[replayed])
     length = np.average(duration[replayed], weights=recorded.weight)
-    overhead = unprofiled(case, recorded)
+    likely, now, doubt = _likely(case, recorded)
     return Forecast(
         case=case,
         division=divide(case),
         recorded=recorded,
         replayed=replayed,
-        likely=overhead.likely,
-        now=_now(case, overhead),
+        likely=likely,
+        now=now,
         identity_error=float(np.average(missed, weights=recorded.weight) / max(length, 1)),
-        overhead=overhead,
+        doubt=doubt,
         answers={},
     )
 
 
-def _now(case: Case, overhead: Overhead) -> StepTime:
-    now = run(overhead.likely).step_us
-    return StepTime(
-        us=now,
-        low_us=min(run(overhead.fastest).step_us, now * (1 - GPU_SPREAD)),
-        high_us=max(run(overhead.slowest).step_us, now * (1 + GPU_SPREAD)),
+def _likely(case: Case, recorded: Program) -> tuple[Program, StepTime, str]:
+    """Return the program without the recorder, its step, and what is in doubt about that."""
+    measured_us, doubt = case.timeline.plain_step_us, ""
+    if measured_us > 0:
+        try:
+            program = at_measured(case, recorded, round(measured_us * 1e3))
+        except ImpossibleTimeError as impossible:
+            doubt = f"The step's measured time is not used. {impossible}"
+        else:
+            us = run(program).step_us
+            return program, StepTime(us, us, us, "measured", case.step_us), ""
+    overhead = unprofiled(case, recorded)
+    us = run(overhead.likely).step_us
+    now = StepTime(
+        us=us,
+        low_us=min(run(overhead.fastest).step_us, us),
+        high_us=max(run(overhead.slowest).step_us, us),
         by="estimated" if overhead.known else "recorded",
         recorded_us=case.step_us,
     )
+    return overhead.likely, now, doubt

@@ -18,11 +18,11 @@ from tailwave.recordings.replay.change import (
     without_targets,
     without_work,
 )
-from tailwave.recordings.replay.division import SWITCHING_NS
 from tailwave.recordings.replay.program import Program
 from tailwave.recordings.timeline.calls import Call, classify_all, direction
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
+from tailwave.recordings.timeline.launches import LONGEST_LATENCY_NS
 
 # End of one node of a CUDA graph to the start of the next: a constant (ns) and a share of the
 # node's own recorded time, up to a limit (ns). Graphed steps less the busy time of the eager ones
@@ -94,8 +94,8 @@ def _as_graph(program: Program, case: Case, member: Flags, before: Flags, held: 
     node_gap = NODE_GAP_NS + share.astype(np.int64)
     # What kept a row that had arrived is not recorded, and no graph takes it away.
     arrives = np.maximum(usual, np.where(by >= 0, held[by], 0))
-    kept = np.where(program.latency > arrives + SWITCHING_NS, program.latency - arrives, 0)
-    kept = np.maximum(kept, np.where(program.gap > SWITCHING_NS, program.gap - node_gap, 0))
+    kept = np.where(program.latency > arrives + LONGEST_LATENCY_NS, program.latency - arrives, 0)
+    kept = np.maximum(kept, np.where(program.gap > LONGEST_LATENCY_NS, program.gap - node_gap, 0))
     return msgspec.structs.replace(
         program,
         latency=np.where(graphed, usual + kept, program.latency),

@@ -70,8 +70,7 @@ def replay(timelines: Iterable[Timeline], path: str) -> Replay:
         events=sum(timeline.events for timeline in ranks),
         ranks=tuple(timeline.rank for timeline in ranks),
     )
-    unknown = (likely.unknown_cost,) if likely.unknown_cost else ()
-    return Replay(likely, source, (*_rank_notes(ranks, slowest), *slowest.notes, *unknown))
+    return Replay(likely, source, (*_rank_notes(ranks, slowest), *slowest.notes, *likely.doubts))
 
 
 def _forecast(prepared: Prepared, path: str) -> Forecast:

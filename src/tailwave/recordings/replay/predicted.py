@@ -11,7 +11,7 @@ from tailwave.recordings.replay.engine import Run
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.replay.program import Program
 from tailwave.recordings.timeline.case import Case
-from tailwave.recordings.timeline.quality import keep_gpu
+from tailwave.recordings.timeline.mending import keep_gpu
 
 
 def predicted_timeline(forecast: Forecast, program: Program, run: Run) -> Timeline:

@@ -76,6 +76,7 @@ def compile_program(case: Case) -> Program:
         dep_kind=timing.dep_kind,
         issue=_fixed_starts(timeline, order, rows),
         counts=timeline.gpu.device[order] == case.device.index,
+        opens=int(steps.complete_from[0]),
         weight=np.ones(len(steps)),
     )
     return with_pages(case, program)

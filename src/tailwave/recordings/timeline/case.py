@@ -88,6 +88,6 @@ def build_case(timeline: Timeline, steps: Steps, device: DeviceInfo) -> Case:
         work=tuple(host_work(timeline, lane, steps) for lane in lanes),
         launch_latency=latency,
         residency=fits,
-        losses=grid_losses(timeline, fits, device.index, device.sm_count),
+        losses=grid_losses(timeline, fits, device),
         interference=interference(timeline, device.index, latency),
     )

@@ -12,6 +12,8 @@ NOT_RECORDED = int(np.iinfo(np.int64).min)
 # Launch to start on an idle GPU when the recording never shows it (ns): H200, profiled and not,
 # 4 to 10 us.
 DEFAULT_LATENCY_NS = 5_000
+# Work that has arrived at an idle GPU begins within this (ns) at the latest: up to 60 us were seen
+# on a profiled H200. What takes longer was kept by something that is not recorded.
 LONGEST_LATENCY_NS = 100_000
 
 
@@ -51,8 +53,7 @@ def filled_in_streams(timeline: Timeline, values: Ints, *, known: Flags) -> Ints
 def launch_latency(timeline: Timeline, rows: Ints) -> int:
     """Median time from launch call to start of the kernels that found the GPU idle (ns).
 
-    That is 4 to 10 us on an H200, more under WSL. What begins later than LONGEST_LATENCY_NS was
-    kept by something else, and says nothing of it; where no kernel tells, DEFAULT_LATENCY_NS.
+    That is 4 to 10 us on an H200, more under WSL. Where no kernel tells, DEFAULT_LATENCY_NS.
     """
     gpu, call = timeline.gpu, issued(timeline)[rows]
     reach = np.maximum.accumulate(gpu.end[rows])

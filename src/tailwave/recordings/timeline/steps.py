@@ -16,23 +16,32 @@ import numpy as np
 
 from tailwave.model import Flags, HostKind, Ints, StepsSummary, Timeline
 from tailwave.recordings.timeline.intervals import overlap, union
-from tailwave.recordings.timeline.launches import issued_in_order
+from tailwave.recordings.timeline.launches import LONGEST_LATENCY_NS, issued_in_order
 
 PROFILER_STEP = re.compile(r"ProfilerStep#?\s*\d+$")
 _GRAPH_LAUNCH = re.compile(r"(cuda|cu|hip)GraphLaunch")
 _NUMBER = re.compile(r"\d+")
 # An annotation stands for the step when at least this share of the GPU work is launched in it.
 _ANNOTATION_COVER = 0.5
-# Two periods of a kernel sequence count as equal when this share of their names agree.
+# One annotation alone is the step when at least this share is.
+_ALONE_COVER = 0.9
+# Two periods of a kernel sequence count as equal when this share of their names agree: throughout,
+# and in the first and the last period, where the layers of one model would not.
 _PERIOD_MATCH = 0.95
+_ENDS_MATCH = 0.9
 _LONGEST_PERIOD_TRIES = 64
-# Periods are steps when those of the usual length explain at least this share of the time.
-_EVEN_SHARE = 0.5
+# Periods are of the usual length when they are within this factor of the median.
+_USUAL = 2.0
+# A pause stands out among the others above this percentile of them.
+_STANDS_OUT = 90
 # From so many times on, something repeats.
 _REPEATS = 2
 # Annotations may overlap by the recorder's rounding (ns).
 _ROUNDING_NS = 1_000
 _WHOLE_TRACE = "whole trace"
+# The first recorded GPU work was queued behind work that is not recorded when it began so much (ns)
+# after its launch: the first launch of a recording takes up to 200 us.
+_LEAD_IN_NS = 1_000_000
 # In place of a step: work launched before the first step, and after the last.
 BEFORE = -1
 AFTER = -2
@@ -63,12 +72,6 @@ class Steps(msgspec.Struct, frozen=True):
         """Each step's time, completion to completion (ns)."""
         return self.complete_to - self.complete_from
 
-    @property
-    def typical(self) -> int:
-        """The step that stands for the recording: the one of median duration."""
-        order = np.argsort(self.duration, kind="stable")
-        return int(order[(len(order) - 1) // 2])
-
 
 class _Bounds(msgspec.Struct, frozen=True):
     """The host code of each step (ns), and the evidence for it."""
@@ -83,16 +86,18 @@ def find_steps(timeline: Timeline, device: int | None = None) -> Steps:
     """Divide a timeline into steps by the best evidence that it holds.
 
     In this order: ``ProfilerStep#n`` annotations, an annotation that repeats, the period of the
-    kernel sequence, the whole trace as one step. ``device`` limits the GPU work that decides when
-    a step is complete; None takes every device.
+    kernel sequence, one annotation around nearly all of it, the whole recording from its first
+    launch to the end of its last GPU work. ``device`` limits the GPU work that decides when a step
+    is complete; None takes every device.
     """
     bounds = (
         _by_profiler_step(timeline)
-        or _by_annotation(timeline)
+        or _by_annotation(timeline, _REPEATS, _ANNOTATION_COVER)
         or _by_kernel_period(timeline, device)
-        or _whole(timeline)
+        or _by_annotation(timeline, 1, _ALONE_COVER)
+        or _whole(timeline, device)
     )
-    return _complete(timeline, bounds, device)
+    return _complete(timeline, _clipped(timeline, bounds), device)
 
 
 def summarise(
@@ -133,8 +138,11 @@ def _by_profiler_step(timeline: Timeline) -> _Bounds | None:
     return _bounds(timeline, wanted, "ProfilerStep")
 
 
-def _by_annotation(timeline: Timeline) -> _Bounds | None:
-    """Take the annotation that repeats and covers the most launches ("step", "iter 7", ...)."""
+def _by_annotation(timeline: Timeline, times: int, least: float) -> _Bounds | None:
+    """Take the annotation that covers the most launches ("step", "iter 7", ...).
+
+    It occurs at least so many times, and covers at least this share of the launches.
+    """
     host = timeline.host
     rows = np.flatnonzero(host.kind == HostKind.ANNOTATION)
     families: dict[str, list[int]] = {}
@@ -147,12 +155,12 @@ def _by_annotation(timeline: Timeline) -> _Bounds | None:
         wanted = np.zeros(len(timeline.names), dtype=bool)
         wanted[codes] = True
         found = _bounds(timeline, wanted, f"annotation {family}")
-        if found is None or len(found.start) < _REPEATS:
+        if found is None or len(found.start) < times:
             continue
         low, high = np.searchsorted(issued, found.start), np.searchsorted(issued, found.end)
         cover = float((high - low).sum()) / max(len(issued), 1)
         candidate = (cover, -len(found.start), found)
-        if cover >= _ANNOTATION_COVER and (best is None or candidate[:2] > best[:2]):
+        if cover >= least and (best is None or candidate[:2] > best[:2]):
             best = candidate
     return None if best is None else best[2]
 
@@ -183,12 +191,32 @@ def _by_kernel_period(timeline: Timeline, device: int | None) -> _Bounds | None:
     launch = gpu.launch[rows]
     # A launch of a graph that was recorded as a whole may be all that a step is.
     shortest = 1 if _are_graphs(timeline, launch) else _REPEATS
+    issue = host.start[launch]
     for period in kernel_periods(gpu.name[rows], shortest):
-        start, end = _periods(host.start[launch], int(host.end[launch[-1]]), period)
+        period = _of_the_model(issue, period)  # noqa: PLW2901 - the same thing, seen whole
+        start, end = _periods(issue, int(host.end[launch[-1]]), period)
         if len(start) >= _REPEATS and (np.diff(start) > 0).all() and _is_even(end - start):
             names = tuple(f"period {i}" for i in range(len(start)))
             return _Bounds("kernel period", names, start, end)
     return None
+
+
+def _of_the_model(issue: Ints, period: int) -> int:
+    """Return the period of the whole model, where equal layers make a shorter one.
+
+    Between two steps the host pauses longer than between two layers, at even distances.
+    """
+    repeats = len(issue) // period
+    bounds = np.arange(1, repeats) * period
+    pause = issue[bounds] - issue[bounds - 1]
+    for layers in range(2, repeats // 2 + 1):
+        at_step = np.arange(1, repeats) % layers == 0
+        inside, between = pause[~at_step], pause[at_step]
+        if np.median(between) > inside.max() and between.min() >= np.percentile(
+            inside, _STANDS_OUT
+        ):
+            return period * layers
+    return period
 
 
 def _are_graphs(timeline: Timeline, launch: Ints) -> bool:
@@ -207,12 +235,13 @@ def _periods(issue: Ints, last: int, period: int) -> tuple[Ints, Ints]:
 
 
 def _is_even(length: Ints) -> bool:
-    """Tell whether periods of the usual length explain most of the time, but for the longest one.
+    """Tell whether most periods are of the usual length.
 
     Kernels may repeat without being steps: requests of any length, with pauses of any length.
     """
-    explained = float(np.median(length)) * (len(length) - 1)
-    return explained >= _EVEN_SHARE * float(length.sum() - length.max())
+    usual = np.median(length)
+    even = (length <= _USUAL * usual) & (length * _USUAL >= usual)
+    return bool(even.mean() > 0.5)  # noqa: PLR2004 - most of them
 
 
 def kernel_periods(codes: np.ndarray, shortest: int = _REPEATS) -> Iterator[int]:
@@ -227,8 +256,9 @@ def kernel_periods(codes: np.ndarray, shortest: int = _REPEATS) -> Iterator[int]
     candidates = {int(d) for name in rarest for d in np.diff(np.flatnonzero(codes == name))}
     for period in sorted(candidates)[:_LONGEST_PERIOD_TRIES]:
         if shortest <= period <= len(codes) // 2:
-            agree = np.mean(codes[:-period] == codes[period:])
-            if agree >= _PERIOD_MATCH:
+            agree = codes[:-period] == codes[period:]
+            ends = min(agree[:period].mean(), agree[-period:].mean())
+            if agree.mean() >= _PERIOD_MATCH and ends >= _ENDS_MATCH:
                 yield period
 
 
@@ -241,11 +271,32 @@ def _phase(issue: Ints, period: int) -> int:
     return int(np.argmax(typical))
 
 
-def _whole(timeline: Timeline) -> _Bounds:
-    starts = [int(table.start.min()) for table in (timeline.host, timeline.gpu) if len(table)]
-    ends = [int(table.end.max()) for table in (timeline.host, timeline.gpu) if len(table)]
-    low, high = (min(starts), max(ends)) if starts else (0, 0)
+def _whole(timeline: Timeline, device: int | None) -> _Bounds:
+    """Take all from the first call that has GPU work to the end of the last GPU work as a step."""
+    gpu = timeline.gpu
+    mine = np.flatnonzero(_on(timeline, device))
+    launch = gpu.launch[mine]
+    calls = timeline.host.start[launch[launch >= 0]]
+    if len(mine) == 0:
+        low = high = int(timeline.host.start.min(initial=0))
+    else:
+        began, high = int(gpu.start[mine[0]]), int(gpu.end[mine].max())
+        low = int(calls.min(initial=began))
+        # A first call that takes longer than to launch its work starts something up.
+        low = began if began - low > LONGEST_LATENCY_NS else low
     return _Bounds(_WHOLE_TRACE, ("trace",), np.array([low]), np.array([high]))
+
+
+def _clipped(timeline: Timeline, bounds: _Bounds) -> _Bounds:
+    """Cut steps to what was recorded: calls and GPU work, not the marks themselves."""
+    host, gpu = timeline.host, timeline.gpu
+    calls = host.kind != HostKind.ANNOTATION
+    ends = [int(column.max()) for column in (host.end[calls], gpu.end) if len(column)]
+    starts = [int(column.min()) for column in (host.start[calls], gpu.start) if len(column)]
+    if not ends:
+        return bounds
+    start, end = (np.clip(column, min(starts), max(ends)) for column in (bounds.start, bounds.end))
+    return msgspec.structs.replace(bounds, start=start, end=end)
 
 
 def _complete(timeline: Timeline, bounds: _Bounds, device: int | None) -> Steps:
@@ -255,7 +306,7 @@ def _complete(timeline: Timeline, bounds: _Bounds, device: int | None) -> Steps:
     rows = own & (gpu_step >= 0)
     np.maximum.at(completion, gpu_step[rows], gpu.end[rows])
     completion = np.maximum.accumulate(completion)
-    opened = int(gpu.end[own & (gpu_step == BEFORE)].max(initial=host_start[0]))
+    opened = _opened(timeline, own, gpu_step, int(host_start[0]))
     return Steps(
         by=bounds.by,
         names=bounds.names,
@@ -265,6 +316,26 @@ def _complete(timeline: Timeline, bounds: _Bounds, device: int | None) -> Steps:
         complete_to=completion,
         gpu_step=gpu_step,
     )
+
+
+def _opened(timeline: Timeline, own: Flags, gpu_step: Ints, begin: int) -> int:
+    """When the first step begins for the GPU: when the work before it is done.
+
+    That may not be recorded: then the first work of the step was queued behind it, and the step
+    begins with that work.
+    """
+    gpu, host = timeline.gpu, timeline.host
+    before = gpu.end[own & (gpu_step == BEFORE)]
+    if len(before):
+        return int(before.max())
+    mine = np.flatnonzero(own & (gpu_step >= 0))
+    if len(mine) == 0:
+        return begin
+    first = int(mine[0])
+    launch = int(gpu.launch[first])
+    arrived = begin if launch < 0 else int(host.end[launch])
+    queued = int(gpu.start[first]) - max(arrived, begin) > _LEAD_IN_NS
+    return int(gpu.start[first]) if queued and launch >= 0 else begin
 
 
 def _step_of(timeline: Timeline, bounds: _Bounds) -> Ints:
