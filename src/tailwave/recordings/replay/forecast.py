@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tailwave.model import GpuKind, Ints, Prediction, StepTime
+from tailwave.model import Flags, Ints, Prediction, StepTime
 from tailwave.recordings.replay.change import Change
 from tailwave.recordings.replay.division import Cause, Division, divide
 from tailwave.recordings.replay.engine import run
@@ -40,8 +40,9 @@ class Forecast(msgspec.Struct, frozen=True):
     ``recorded`` is the program whose run gives the recording back, of the steps ``replayed`` alone;
     ``likely`` the same without the recorder's cost, and ``now`` what a step of it takes.
     ``identity_error`` is by how much the recorded steps were missed when they were replayed
-    unchanged, as a share of them. ``doubt`` is a sentence about the step now, where there is one to
-    be said. ``answers`` keeps what was asked, by the names of the what-ifs.
+    unchanged, as a share of them; ``scale`` takes that off every step that is run. ``doubt`` is a
+    sentence about the step now, where there is one to be said. ``answers`` keeps what was asked, by
+    the names of the what-ifs.
     """
 
     case: Case
@@ -51,6 +52,7 @@ class Forecast(msgspec.Struct, frozen=True):
     likely: Program
     now: StepTime
     identity_error: float
+    scale: float
     doubt: str
     answers: dict[tuple[str, ...], Prediction]
 
@@ -82,7 +84,7 @@ class Forecast(msgspec.Struct, frozen=True):
         program, notes = self.changed(*changes)
         if same(program, self.likely):
             return Outlook(self.now.us, notes)
-        return Outlook(max(run(program).step_us, self._least(program)), notes)
+        return Outlook(max(run(program).step_us * self.scale, self._least(program)), notes)
 
     def _least(self, program: Program) -> float:
         """Time (us) that the GPU needs for a step when its streams overlap no more than recorded.
@@ -91,17 +93,24 @@ class Forecast(msgspec.Struct, frozen=True):
         them too freely. What the recorded step kept busy, a change shortens in proportion.
         """
         busy = self.division.us(Cause.KERNEL) + self.division.us(Cause.COLLECTIVE)
-        likely = self._needed(self.likely)
-        return busy * self._needed(program) / likely if likely else 0.0
-
-    def _needed(self, program: Program) -> float:
-        """Time (ns) that the work of a step keeps the GPU busy, overlapping as recorded."""
-        gpu = self.case.timeline.gpu
         names = self.case.timeline.names
         # Copies over the link leave the GPU free meanwhile; one within it keeps its memory busy.
-        crosses = np.array([crosses_link(name) or is_migration(name) for name in names], dtype=bool)
-        counted = program.counts & (program.row_step >= 0)
-        counted &= ~((gpu.kind[program.row] == GpuKind.MEMCPY) & crosses[gpu.name[program.row]])
+        pages = np.array([is_migration(name) for name in names], dtype=bool)
+        copies = np.array([crosses_link(name) for name in names], dtype=bool)
+        moving = self.division.us(Cause.MIGRATION)
+        return busy * self._shorter(program, ~pages & ~copies) + moving * self._shorter(
+            program, pages
+        )
+
+    def _shorter(self, program: Program, names: Flags) -> float:
+        """How much of the time of some rows, by their names, a change leaves."""
+        likely = self._needed(self.likely, names)
+        return self._needed(program, names) / likely if likely else 0.0
+
+    def _needed(self, program: Program, names: Flags) -> float:
+        """Time (ns) that rows of these names keep the GPU busy in a step, as they overlapped."""
+        gpu = self.case.timeline.gpu
+        counted = program.counts & (program.row_step >= 0) & names[gpu.name[program.row]]
         rows, step = program.row[counted], program.row_step[counted]
         start, end, count = gpu.start[rows], gpu.end[rows], program.step_count
         busy = covered_by_group(start, end, step, count)
@@ -124,9 +133,11 @@ def forecast(case: Case) -> Forecast:
     """Prepare a case for what-ifs."""
     duration = case.steps.duration
     recorded, replayed = sampled(compile_program(case), duration)
-    missed = np.abs(run(recorded).step - duration[replayed])
+    again = run(recorded)
+    missed = np.average(np.abs(again.step - duration[replayed]), weights=recorded.weight)
     length = np.average(duration[replayed], weights=recorded.weight)
-    likely, now, doubt = _likely(case, recorded)
+    scale = case.step_us / again.step_us if again.step_us else 1.0
+    likely, now, doubt = _likely(case, recorded, scale)
     return Forecast(
         case=case,
         division=divide(case),
@@ -134,30 +145,28 @@ def forecast(case: Case) -> Forecast:
         replayed=replayed,
         likely=likely,
         now=now,
-        identity_error=float(np.average(missed, weights=recorded.weight) / max(length, 1)),
+        identity_error=float(missed / max(length, 1)),
+        scale=scale,
         doubt=doubt,
         answers={},
     )
 
 
-def _likely(case: Case, recorded: Program) -> tuple[Program, StepTime, str]:
+def _likely(case: Case, recorded: Program, scale: float) -> tuple[Program, StepTime, str]:
     """Return the program without the recorder, its step, and what is in doubt about that."""
     measured_us, doubt = case.timeline.plain_step_us, ""
     if measured_us > 0:
         try:
-            program = at_measured(case, recorded, round(measured_us * 1e3))
+            program = at_measured(case, recorded, round(measured_us * 1e3 / scale))
         except ImpossibleTimeError as impossible:
             doubt = f"The step's measured time is not used. {impossible}"
         else:
-            us = run(program).step_us
+            us = run(program).step_us * scale
             return program, StepTime(us, us, us, "measured", case.step_us), ""
     overhead = unprofiled(case, recorded)
-    us = run(overhead.likely).step_us
-    now = StepTime(
-        us=us,
-        low_us=min(run(overhead.fastest).step_us, us),
-        high_us=max(run(overhead.slowest).step_us, us),
-        by="estimated" if overhead.known else "recorded",
-        recorded_us=case.step_us,
+    us, low, high = (
+        run(program).step_us * scale
+        for program in (overhead.likely, overhead.fastest, overhead.slowest)
     )
-    return overhead.likely, now, doubt
+    by = "estimated" if overhead.known else "recorded"
+    return overhead.likely, StepTime(us, min(low, us), max(high, us), by, case.step_us), doubt
