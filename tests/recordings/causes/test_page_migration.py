@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from msgspec.structs import replace
 
 from tailwave.model import Severity
 from tailwave.recordings.causes import blocking_copy, page_migration
-from tests.builders import Trace, copy, kernel, steps
+from tests.builders import Trace, copy, kernel
 from tests.recordings.causes.cases import evidence, find, found
-
-TO_GPU = "Memcpy HtoD (managed)"
-# At the 55 GB/s of an H200's link this takes 10 us.
-SIZE = 550_000
+from tests.recordings.paging import SIZE, TO_GPU, marked
 
 
 def faulting(trace: Trace, name: str = TO_GPU, count: int = 10) -> None:
@@ -25,7 +21,7 @@ def faulting(trace: Trace, name: str = TO_GPU, count: int = 10) -> None:
 
 def test_pages_that_a_kernel_waits_for_are_found() -> None:
     """The gain is what the what-if says, and the evidence is what moved, and how fast."""
-    finding = found(page_migration, replace(steps(4, 1_010, faulting), kind="nsys"))
+    finding = found(page_migration, marked(1_010, faulting))
     assert (finding.step_us_now, finding.severity) == (1_010, Severity.CRITICAL)
     assert finding.step_us_after == pytest.approx(510, abs=0.1)
     assert finding.cures == ("prefetch-pages", "pinned-copies")
@@ -41,13 +37,13 @@ def test_pages_that_a_kernel_waits_for_are_found() -> None:
 
 def test_moved_pages_are_no_copies_that_hold_the_host() -> None:
     """Nobody asked for them: pinned memory alone would not overlap them."""
-    assert find(blocking_copy, steps(4, 1_010, faulting)) is None
+    assert find(blocking_copy, marked(1_010, faulting)) is None
 
 
 @pytest.mark.parametrize("why", ["prefetched", "evicted"])
 def test_pages_that_nobody_touched_are_no_finding(why: str) -> None:
     """What was asked for beforehand is cured; what has no room, no prefetch cures."""
-    timeline = steps(4, 1_010, lambda trace: faulting(trace, f"Memcpy HtoD (managed, {why})"))
+    timeline = marked(1_010, lambda trace: faulting(trace, f"Memcpy HtoD (managed, {why})"))
     assert find(page_migration, timeline) is None
 
 
@@ -56,11 +52,13 @@ def test_what_was_not_touched_is_told_beside_what_was() -> None:
 
     def body(trace: Trace) -> None:
         faulting(trace)
-        trace.unlaunched(copy("Memcpy HtoD (managed, prefetched)", 800, 810, size=3 * SIZE))
-        trace.unlaunched(copy("Memcpy DtoH (managed, evicted)", 820, 830, size=2 * SIZE))
+        trace.unlaunched(
+            copy("Memcpy HtoD (managed, prefetched)", 800, 810, stream=0, size=3 * SIZE)
+        )
+        trace.unlaunched(copy("Memcpy DtoH (managed, evicted)", 820, 830, stream=0, size=2 * SIZE))
         trace.unlaunched(copy("GPU page faults (managed)", 90, 160, stream=-1))
 
-    finding = found(page_migration, replace(steps(4, 1_010, body), kind="nsys"))
+    finding = found(page_migration, marked(1_010, body))
     assert evidence(finding, "prefetched already") == 3 * SIZE
     assert evidence(finding, "evicted for want of room") == 2 * SIZE
     assert evidence(finding, "groups of faults of the GPU") == 1
@@ -72,6 +70,6 @@ def test_a_few_pages_are_not_worth_a_sentence() -> None:
 
     def body(trace: Trace) -> None:
         faulting(trace, count=0)
-        trace.unlaunched(copy(TO_GPU, 100, 101, size=4_096))
+        trace.unlaunched(copy(TO_GPU, 100, 101, stream=0, size=4_096))
 
-    assert find(page_migration, steps(4, 1_010, body)) is None
+    assert find(page_migration, marked(1_010, body)) is None

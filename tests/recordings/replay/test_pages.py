@@ -8,29 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from tailwave.model import Timeline
 from tailwave.recordings.replay.engine import run
 from tailwave.recordings.replay.pages import prefetch_pages
 from tailwave.recordings.replay.recorded import compile_program
 from tailwave.recordings.timeline.migrations import migrations
-from tests.builders import Trace, copy, kernel, steps
+from tests.builders import Trace, copy, kernel
+from tests.recordings.paging import FAULTS, SIZE, TO_GPU, TO_HOST, marked, nsys
 from tests.recordings.replay.programs import case_of, forecast_of
-
-TO_GPU, TO_HOST = "Memcpy HtoD (managed)", "Memcpy DtoH (managed)"
-FAULTS = "GPU page faults (managed)"
-# On an H200 the link moves 55 GB/s: 550,000 bytes in 10 us.
-SIZE = 550_000
-
-
-def nsys(timeline: Timeline) -> Timeline:
-    """Return the recording as nsys's, whose cost is not taken off."""
-    return replace(timeline, kind="nsys")
 
 
 def reading(trace: Trace) -> None:
     """A kernel of 1,000 us that waits for pages for 500; then the host, for 200 of 990."""
     trace.launch(0, 4, kernel("k", 5, 1_005))
     trace.call("cudaDeviceSynchronize", 10, 1_010)
+    trace.call("cudaGetDevice", 1_999, 2_000)
     for page in range(10):
         at = 10 + 60 * page
         trace.unlaunched(copy(TO_GPU, at, at + 50, stream=0, size=SIZE))
@@ -39,14 +30,14 @@ def reading(trace: Trace) -> None:
 
 def test_pages_change_nothing_in_the_recorded_run() -> None:
     """Their time is that of the kernel and the host."""
-    likely = forecast_of(nsys(steps(4, 2_000, reading)))
+    likely = forecast_of(marked(2_000, reading))
     assert likely.identity_error == 0
     assert likely.now.us == 2_000
 
 
 def test_kernel_and_host_lose_the_time_in_which_pages_moved() -> None:
     """500 us of the kernel and 200 of the host; the link needs 100 us each way, beside them."""
-    outlook = forecast_of(nsys(steps(4, 2_000, reading))).after(prefetch_pages)
+    outlook = forecast_of(marked(2_000, reading)).after(prefetch_pages)
     assert outlook.step_us == pytest.approx(1_300, abs=0.1)
     assert outlook.notes == (
         "link speed 55 GB/s",
@@ -59,10 +50,11 @@ def test_faults_that_were_recorded_are_saved_whole() -> None:
 
     def body(trace: Trace) -> None:
         trace.launch(0, 4, kernel("k", 5, 1_005))
-        trace.unlaunched(copy(FAULTS, 100, 400, stream=-1), copy(TO_GPU, 350, 400, size=SIZE))
+        trace.unlaunched(copy(FAULTS, 100, 400, stream=-1))
+        trace.unlaunched(copy(TO_GPU, 350, 400, stream=0, size=SIZE))
         trace.call("cudaDeviceSynchronize", 10, 1_010)
 
-    outlook = forecast_of(nsys(steps(4, 1_010, body))).after(prefetch_pages)
+    outlook = forecast_of(marked(1_010, body)).after(prefetch_pages)
     assert outlook.step_us == pytest.approx(710, abs=0.1)
     assert outlook.notes[1].startswith("what faults of the host cost")
 
@@ -72,10 +64,10 @@ def test_no_step_is_shorter_than_its_bytes_need() -> None:
 
     def body(trace: Trace) -> None:
         trace.launch(0, 4, kernel("k", 5, 1_005))
-        trace.unlaunched(copy(TO_GPU, 5, 1_000, size=44_000_000))
+        trace.unlaunched(copy(TO_GPU, 5, 1_000, stream=0, size=44_000_000))
         trace.call("cudaDeviceSynchronize", 10, 1_010)
 
-    outlook = forecast_of(nsys(steps(4, 1_010, body))).after(prefetch_pages)
+    outlook = forecast_of(marked(1_010, body)).after(prefetch_pages)
     assert outlook.step_us == pytest.approx(800, abs=0.1)
 
 
@@ -85,10 +77,10 @@ def test_pages_that_nobody_touched_stay(why: str) -> None:
 
     def body(trace: Trace) -> None:
         trace.launch(0, 4, kernel("k", 5, 1_005))
-        trace.unlaunched(copy(f"Memcpy HtoD (managed, {why})", 100, 400, size=SIZE))
+        trace.unlaunched(copy(f"Memcpy HtoD (managed, {why})", 100, 400, stream=0, size=SIZE))
         trace.call("cudaDeviceSynchronize", 10, 1_010)
 
-    case = case_of(nsys(steps(4, 1_010, body)))
+    case = case_of(marked(1_010, body))
     before = compile_program(case)
     changed = prefetch_pages(case, before)
     assert changed.program is before
@@ -100,9 +92,9 @@ def test_pages_keep_a_step_from_being_shorter_whatever_else_is_cured() -> None:
 
     def body(trace: Trace) -> None:
         trace.launch(0, 4, kernel("k", 5, 105))
-        trace.unlaunched(copy(TO_HOST, 500, 800, size=SIZE))
+        trace.unlaunched(copy(TO_HOST, 500, 800, stream=0, size=SIZE))
 
-    case = case_of(nsys(steps(4, 2_000, body)))
+    case = case_of(marked(2_000, body))
     program = compile_program(case)
     idle = replace(program, work=program.work * 0, hold=program.hold * 0)
     assert run(idle).step_us == 300
@@ -113,7 +105,7 @@ def test_a_recording_of_the_gpu_alone_is_changed() -> None:
     trace = Trace()
     for number in range(4):
         trace.unlaunched(kernel("k", 200 * number, 200 * number + 100))
-        trace.unlaunched(copy(TO_GPU, 200 * number + 10, 200 * number + 60, size=SIZE))
+        trace.unlaunched(copy(TO_GPU, 200 * number + 10, 200 * number + 60, stream=0, size=SIZE))
     case = case_of(nsys(trace.build()))
     changed = prefetch_pages(case, compile_program(case)).program
     kernels = case.timeline.gpu.kind[changed.row] == 0

@@ -56,5 +56,6 @@ def test_pages_are_of_the_step_in_which_they_move() -> None:
 
 def test_pages_without_a_launch_are_sound() -> None:
     """No recorder says who launched them, and they may overlap: no doubt, no note."""
-    quality = assess(paging().build())
+    timeline = paging().build()
+    quality = assess(timeline, find_steps(timeline))
     assert (quality.notes, quality.host_is_sound, quality.gpu_is_sound) == ((), True, True)
