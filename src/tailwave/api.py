@@ -224,7 +224,7 @@ def _session_or_recording(
         return given
     if isinstance(given, str | os.PathLike) and holds_session(Path(given)):
         return load(Path(given))
-    return _recording(given)
+    return _recording(given, None)
 
 
 def show(path: AnyPath) -> Session:
