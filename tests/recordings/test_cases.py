@@ -162,7 +162,7 @@ ROWS = (
         step_us=11_865,
         shares={"host-starved": 5_000},
         missed={
-            "steps": "10,615 us: what comes before its first GPU work is left out of rank 1's first",
+            "steps": "10,615 us: rank 1's first begins with its first GPU work",
             "division": "4,155 us: the first step's 5 ms are left out",
         },
     ),
