@@ -11,7 +11,9 @@ STEP_TIME = StepTime(
 )
 
 
-def prediction(*names: str, after: float, notes: tuple[str, ...] = ()) -> Prediction:
+def prediction(
+    *names: str, after: float, notes: tuple[str, ...] = (), condition: str = ""
+) -> Prediction:
     """Answer the what-ifs of some names from the step that all samples have."""
     return Prediction(
         names=names,
@@ -20,6 +22,7 @@ def prediction(*names: str, after: float, notes: tuple[str, ...] = ()) -> Predic
         step_us_after=after,
         recoverable_us=NOW - after,
         notes=notes,
+        condition=condition,
     )
 
 

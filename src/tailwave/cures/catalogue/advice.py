@@ -69,30 +69,6 @@ _OF_THE_STEP = (
         ),
     ),
     Entry(
-        "prefetch-pages",
-        "pages of managed memory move ahead of use",
-        "Prefetch what a kernel reads to the GPU in the kernel's stream, and what the host reads to "
-        "the host before it does; advise what stays where it is.",
-        "Kernels, or the host, touch managed memory that was last touched on the other side.",
-        (
-            'memory.prefetch("device", stream)             # memory of tailwave.managed',
-            "cudaMemPrefetchAsync(p, bytes, device, stream);  // CUDA C++ (to 12), the same",
-            "cudaMemAdvise(p, bytes, cudaMemAdviseSetReadMostly, device);",
-        ),
-    ),
-    Entry(
-        "pinned-copies",
-        "memory of the GPU's own, filled from pinned memory",
-        "Allocate on the GPU, and copy from pinned memory while earlier work runs, instead of "
-        "letting pages of managed memory follow whoever touches them.",
-        "The program knows before each kernel what it reads.",
-        (
-            "cudaMalloc(&p, bytes);                        // instead of cudaMallocManaged",
-            "cudaMallocHost(&host, bytes);",
-            "cudaMemcpyAsync(p, host, bytes, cudaMemcpyHostToDevice, stream);",
-        ),
-    ),
-    Entry(
         "split-work",
         "more, smaller pieces of the same work",
         "Make small grids larger: split-k, smaller tiles, a larger batch.",
