@@ -20,17 +20,12 @@ PUBLIC = ROOT.parent / "shared/data/public"
 
 
 def spent(path: Path) -> dict[Activity, float]:
-    """Give the time (ms) that the first lane of a recording spends a step on each activity."""
+    """Give the time (ms a step) that the first lane of a recording spends on each activity."""
     timeline = read(path)[0]
     steps = find_steps(timeline)
     work = host_work(timeline, build_lanes(timeline), steps)[0]
-    low, high = (
-        np.clip(at, steps.host_start[0], steps.host_end[-1]) for at in (work.start, work.end)
-    )
-    return {
-        kind: float((high - low)[work.activity == kind].sum()) / 1e6 / len(steps)
-        for kind in Activity
-    }
+    length = (work.end - work.start) / 1e6 / len(steps)
+    return {kind: float(length[work.activity == kind].sum()) for kind in Activity}
 
 
 def names(path: Path, kind: Activity) -> dict[str, float]:
