@@ -65,6 +65,7 @@ def test_a_loader_that_stalls_in_some_steps_is_starvation(case: str, stalls: int
     ("case", "call", "took"),
     [
         ("kineto/cuda_context_creation.json.gz", "cudaDeviceGetStreamPriorityRange", 3000),
+        ("kineto/cold_start_context.json.gz", "cudaFree", 5000),
         ("nsys/context_creation.sqlite", "cudaMalloc", 299.6),
         ("nsys/context_creation_cudafree0.sqlite", "cudaFree", 118.6),
         ("nsys/context_creation_cudafree0.sqlite", "cudaMemsetAsync", 8.7),
