@@ -43,7 +43,7 @@ def diagnose(timelines: Sequence[Timeline], path: str, more: More | None = None)
     if not timelines:
         message = "no timeline to diagnose"
         raise ValueError(message)
-    prepared = _prepared(timelines)
+    prepared = prepare_ranks(timelines)
     each = [
         diagnose_rank(timeline, one, more)
         for timeline, one in zip(timelines, prepared, strict=True)
@@ -72,7 +72,7 @@ def diagnose(timelines: Sequence[Timeline], path: str, more: More | None = None)
     )
 
 
-def _prepared(timelines: Sequence[Timeline]) -> list[Prepared | None]:
+def prepare_ranks(timelines: Sequence[Timeline]) -> list[Prepared | None]:
     """Prepare each rank; None for one without GPU work."""
     found = [prepare(timeline) if len(timeline.gpu) else None for timeline in timelines]
     places = [index for index, one in enumerate(found) if one is not None]

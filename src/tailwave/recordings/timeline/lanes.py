@@ -35,14 +35,16 @@ class Nesting(msgspec.Struct, frozen=True):
 class Lane(msgspec.Struct, frozen=True):
     """One line of host activity: disjoint segments sorted by start.
 
-    ``leaf`` is the host row of the innermost operator or call, ``top`` the outermost one.
-    Between segments the host was in no operator or call.
+    ``leaf`` is the host row of the innermost operator or call, ``parent`` that of the one around
+    it (-1 if none), ``top`` that of the outermost one. Between segments the host was in no operator
+    or call.
     """
 
     threads: tuple[int, ...]
     start: Ints
     end: Ints
     leaf: Ints
+    parent: Ints
     top: Ints
 
 
@@ -126,7 +128,7 @@ class _Flat(msgspec.Struct, frozen=True):
     """A thread cut into segments, with the time that they cover as disjoint intervals."""
 
     thread: int
-    columns: tuple[Ints, Ints, Ints, Ints]  # start, end, leaf, top
+    columns: tuple[Ints, Ints, Ints, Ints, Ints]  # start, end, leaf, parent, top
     busy: tuple[Ints, Ints]
 
 
@@ -151,7 +153,8 @@ def build_lanes(timeline: Timeline) -> list[Lane]:
 def _flat(timeline: Timeline, thread: int, own: Ints) -> _Flat:
     nesting = _nest(timeline, own)
     start, end, leaf = flatten(timeline, nesting)
-    columns = start, end, nesting.row[leaf], nesting.row[nesting.top[leaf]]
+    rows = np.append(nesting.row, -1)
+    columns = start, end, rows[leaf], rows[nesting.parent[leaf]], rows[nesting.top[leaf]]
     return _Flat(thread, columns, union(start, end))
 
 
@@ -165,14 +168,14 @@ def _take_turns(one: _Flat, other: _Flat) -> bool:
 
 
 def _join(group: list[_Flat]) -> Lane:
-    start, end, leaf, top = (
+    start, end, *rows = (
         np.concatenate(column) for column in zip(*(flat.columns for flat in group), strict=True)
     )
     order = np.argsort(start, kind="stable")
-    start, end, leaf, top = start[order], end[order], leaf[order], top[order]
+    start, end = start[order], end[order]
     # The little that remains of overlap belongs to whoever came first.
     if len(start):
         start = np.maximum(start, np.concatenate([[start[0]], np.maximum.accumulate(end)[:-1]]))
     keep = end > start
     threads = tuple(flat.thread for flat in group)
-    return Lane(threads, start[keep], end[keep], leaf[keep], top[keep])
+    return Lane(threads, start[keep], end[keep], *(column[order][keep] for column in rows))
