@@ -128,7 +128,9 @@ def test_a_recording_of_the_cpu_alone_says_so() -> None:
     """Without GPU activity there are no steps, and a note says what to record."""
     found = run(Trace().step(0, 100).op("aten::mm", 0, 50).build())
     assert (found.device, found.steps, found.findings, found.division) == (None, None, (), ())
-    assert found.notes[-1].startswith("The recording holds no GPU activity")
+    assert found.notes == (
+        "The recording holds no GPU activity: nothing can be said about the GPU.",
+    )
 
 
 def test_an_empty_recording_says_so() -> None:

@@ -45,6 +45,30 @@ _OF_THE_STEP = (
         ),
     ),
     Entry(
+        "prefetch-pages",
+        "pages of managed memory move before they are touched",
+        "Ask for managed memory where it is used next: on the GPU in the stream of the kernel, on "
+        "the host before it reads; advise where it stays.",
+        "Memory of cudaMallocManaged that host and GPU touch in turns.",
+        (
+            "cudaMemPrefetchAsync(x, bytes, device, stream);  // before the kernel that needs it",
+            "cudaMemPrefetchAsync(y, bytes, cudaCpuDeviceId, stream);  // before the host reads",
+            "cudaMemAdvise(w, bytes, cudaMemAdviseSetReadMostly, device);  // both sides read it",
+        ),
+    ),
+    Entry(
+        "pinned-copies",
+        "memory of the GPU's own, and copies of pinned memory",
+        "Keep what kernels use in cudaMalloc, what the host uses in cudaMallocHost, and copy in "
+        "large pieces.",
+        "It is known beforehand what the other side needs.",
+        (
+            "cudaMallocHost(&host, bytes);                 // instead of cudaMallocManaged",
+            "cudaMalloc(&device, bytes);",
+            "cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream);",
+        ),
+    ),
+    Entry(
         "split-work",
         "more, smaller pieces of the same work",
         "Make small grids larger: split-k, smaller tiles, a larger batch.",
