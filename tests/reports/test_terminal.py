@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.text import Text
 
-from tailwave.model import Diagnosis, Evidence, Severity
+from tailwave.model import Diagnosis, Evidence, Severity, StepKernel
 from tailwave.reports.terminal import render_diagnosis
 from tests.reports.samples import (
     HEALTHY_STEP,
@@ -20,6 +20,14 @@ from tests.reports.samples import (
     SMALL_GRID,
     SOURCE,
 )
+
+COSTLIEST = """
+The costliest of what the GPU runs in a step
+    812 us    70%  matrix product, 24 times:
+                   nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT
+    300 us    26%  1 time: insert
+   46.2 us   4.0%  copy, 0.500 times: Memcpy HtoD (Pageable -> Device)
+"""
 
 LAUNCH_BOUND_REPORT = """\
 The GPU waits for launches 94% of each step; the step's 1312 launches as one
@@ -247,3 +255,16 @@ def test_an_unsound_recording_is_not_called_healthy() -> None:
         "This recording is not sound enough to say what is wrong (launch-bound withheld): see the "
         "notes, and record it again."
     )
+
+
+def test_the_costliest_of_what_the_gpu_runs_is_listed() -> None:
+    """With its share and what it computes; a name that does not tell says nothing of that."""
+    costliest = (
+        StepKernel(
+            "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", "matrix product", 24, 812, 0.7
+        ),
+        StepKernel("insert", "other", 1, 300, 0.26),
+        StepKernel("Memcpy HtoD (Pageable -> Device)", "copy", 0.5, 46.2, 0.04),
+    )
+    report = rendered(replace(NO_STEPS, costliest=costliest))
+    assert COSTLIEST in report

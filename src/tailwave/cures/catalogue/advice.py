@@ -112,6 +112,30 @@ _OF_THE_STEP = (
             "    process(tile);",
         ),
     ),
+    Entry(
+        "whole-warps",
+        "CTAs of a multiple of 32 threads",
+        "Give a CTA 128 or 256 threads, and take as many fewer CTAs: each thread has one of the "
+        "items that CTAs had before.",
+        "CTAs have fewer threads than a warp, or a few more than some whole ones.",
+        (
+            "int i = blockIdx.x * blockDim.x + threadIdx.x;  // instead of blockIdx.x",
+            "if (i < items) process(i);",
+            "kernel<<<(items + 255) / 256, 256>>>(items);  // instead of <<<items, 1>>>",
+        ),
+    ),
+    Entry(
+        "fewer-bytes",
+        "less over the link between host and GPU",
+        "Copy narrow types and widen them on the GPU; keep there what is used again, and compute "
+        "there what can be computed.",
+        "Copies take longer than the GPU's work, at the link's full speed.",
+        (
+            'x = uint8.to("cuda", non_blocking=True).float()  # a quarter of the bytes',
+            'table = table.to("cuda")                      # once, before the loop',
+            'mask = torch.arange(n, device="cuda") < length  # made there, not copied',
+        ),
+    ),
 )
 
 _OF_A_KERNEL = (

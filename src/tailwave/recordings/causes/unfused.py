@@ -46,7 +46,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     follow = counted(weight.sum(), "elementwise kernel follows", "elementwise kernels follow")
     condition = f", {brings.condition}" if brings.condition else ""
     claim = (
-        f"{follow} right after another in each step and move the data again; each run fused into "
+        f"{follow} right after another in each step, moving the data again; each run fused into "
         f"one kernel, {brings.gain} ({brings.part} less){condition}."
     )
     names = (short(case.name_of_gpu(row)) for row in program.row[spared].tolist())
