@@ -15,7 +15,7 @@ import tailwave
 from tailwave import api
 from tailwave.cli import run
 from tailwave.errors import UnreadableInputError, UsageError
-from tailwave.model import Timeline
+from tailwave.model import Comparison, Timeline
 from tailwave.session import save
 from tests.documents import checked
 from tests.measured import figure, session
@@ -158,6 +158,7 @@ def test_sessions_and_files_are_compared_alike(tmp_path: Path) -> None:
     after = session(figure("l2.poll", 1000.0, "ns", pollers=131))
     save(before, tmp_path / "before.json")
     comparison = tailwave.compare(str(tmp_path / "before.json"), after)
+    assert isinstance(comparison, Comparison)
     assert [difference.change for difference in comparison.differences] == [1.0]
     assert str(comparison).startswith("Of 1 figures the second session has 1 worse")
     assert checked(json.dumps(comparison.to_dict()), "comparison")["alike"] == 0
