@@ -48,8 +48,8 @@ def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
 
 def _headline(diagnosis: Diagnosis) -> str:
     """Return the one thing to take away."""
-    worst = next((f for f in diagnosis.findings if f.severity is not Severity.INFO), None)
-    if worst:
+    worst = max(diagnosis.findings, key=lambda f: list(Severity).index(f.severity), default=None)
+    if worst and worst.severity is not Severity.INFO:
         return f"{_advice(worst)}{_counted_from(diagnosis.now)}"
     if diagnosis.steps is None and diagnosis.kernels:
         return kernels_headline(diagnosis.kernels)
