@@ -24,7 +24,7 @@ from tailwave.recordings.comparison.calls import compare_calls
 from tailwave.recordings.comparison.matching import Matching, match, readable
 from tailwave.recordings.comparison.parts import Side, divide_difference
 from tailwave.recordings.comparison.work import Work, work_of
-from tailwave.recordings.replay.division import divide
+from tailwave.recordings.replay.forecast import forecast
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.steps import summarise
 from tailwave.stats import mean_interval
@@ -98,7 +98,7 @@ def _run(timelines: Sequence[Timeline], path: str) -> _Run:
         )
     prepared, timeline = max(ranks, key=lambda rank: rank[0].case.step_us)
     case = prepared.case
-    division = divide(case)
+    likely = forecast(case)
     several = (
         (f"Of its {len(timelines)} ranks the slowest is compared, rank {timeline.rank}.",)
         if len(timelines) > 1
@@ -109,8 +109,8 @@ def _run(timelines: Sequence[Timeline], path: str) -> _Run:
     return _Run(
         path=path,
         case=case,
-        side=Side(work_of(case, division), division),
-        shares=shares(case, division),
+        side=Side(work_of(case, likely.division), likely.division),
+        shares=shares(case, likely.division),
         recording=ComparedRecording(
             source=Source(
                 path,
@@ -121,7 +121,7 @@ def _run(timelines: Sequence[Timeline], path: str) -> _Run:
             rank=timeline.rank,
             device=case.device,
             steps=summarise(case.timeline, case.steps, case.device.index),
-            plain_us=timeline.plain_step_us or None,
+            now=likely.now,
         ),
         notes=tuple(f"{path}: {note}" for note in said),
     )
