@@ -7,6 +7,7 @@
 #   healthy   ten trials of a healthy program (250 s)      kill    trials are killed (80 s)
 #   noisy     a victim beside a tenant (46 s)      record  the recorder's cost, and against Kineto (~220 s)
 #   pages     the CSV pages of the kept ncu reports (10 s)  examples  the others in examples/ (~100 s)
+#   profile   tailwave.profile on two programs (~100 s)
 # On a machine of several GPUs, parts of different GPUs can run at once: set CUDA_VISIBLE_DEVICES and
 # CUDA_DEVICE_ORDER=PCI_BUS_ID for each.
 set -u
@@ -55,6 +56,7 @@ part() {
             "$python" benchmarks/record_against_kineto.py --out "$out/record_against_kineto.json"
             "$python" benchmarks/record_overhead.py --out "$out/record_overhead.json"
             ;;
+        profile) "$python" -m benchmarks.profile_programs --out "$out" ;;
         pages) pages ;;
         examples) examples ;;
         *)

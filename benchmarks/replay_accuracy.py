@@ -2,7 +2,8 @@
 
 Run it from the repository's root; ``--write`` puts the tables into docs/replay.md. Recordings are
 those of tests/data/traces (the constants were looked at there) and of benchmarks/results/recordings
-(made later). Every measured time was taken without the profiler.
+(made later). Every measured time was taken without the profiler. How well the likely time meets
+these is estimate_accuracy.py's.
 """
 
 from __future__ import annotations
@@ -116,23 +117,6 @@ def identity(found: dict[str, Recording]) -> Iterator[str]:
     yield f"### No change\n\n{len(found)} recordings; the worst step is {worst:.2%} off.\n"
 
 
-def profiler(found: dict[str, Recording]) -> Iterator[str]:
-    """Yield the likely times without the profiler against the measured ones."""
-    rows, errors, covered = [], [], 0
-    for recording in found.values():
-        cast, measured = recording.forecast, recording.measured_us
-        if cast.case.steps.by == "kernel period":
-            continue  # its period is a layer, and what was measured is a step
-        errors.append(error(cast.now.us, measured))
-        covered += cast.now.low_us <= 1.02 * measured and measured <= 1.02 * cast.now.high_us
-        rows.append(
-            [recording.name, *_times(cast.now.recorded_us, cast.now.us, measured), f"{errors[-1]:+.0%}"]
-        )
-    yield f"### Without the profiler\n\n{summary(errors)}"
-    yield f"{covered} of {len(errors)} measured times lie in the range given (2% allowed).\n"
-    yield from table(["recording", "recorded us", "likely us", "measured us", "error"], rows)
-
-
 def graphs(found: dict[str, Recording]) -> Iterator[str]:
     """Yield the predicted times as a CUDA graph against the measured ones."""
     rows, errors = [], []
@@ -236,7 +220,6 @@ def main() -> None:
     found = recordings()
     parts: tuple[Callable[[dict[str, Recording]], Iterator[str]], ...] = (
         identity,
-        profiler,
         graphs,
         cures,
         sm_counts,

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 import tailwave
+from tailwave import api
 from tailwave.cli import run
 from tailwave.errors import UnreadableInputError, UsageError
 from tailwave.model import Comparison, RecordingComparison, Timeline
@@ -244,3 +245,64 @@ def test_changes_that_mean_nothing(
     """What there is not, and what has no meaning, is said before anything is read."""
     with pytest.raises(UsageError, match=f"^{re.escape(words)}"):
         tailwave.whatif("no/such/file.json", *changes, **figures)
+
+
+class SeenError(Exception):
+    """Ends an analysis once it has its timelines."""
+
+
+@pytest.mark.parametrize(
+    ("ranks", "given", "us"),
+    [
+        (1, 25_700, [25_700.0]),
+        (1, [25_700.0], [25_700.0]),
+        (2, 25_700.0, [25_700.0, 25_700.0]),
+        (2, (4600.0, 10_200.0), [4600.0, 10_200.0]),
+        (2, None, [0.0, 0.0]),
+    ],
+)
+def test_a_measured_step_is_the_timelines(
+    ranks: int,
+    given: float | tuple[float, ...] | None,
+    us: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever the file says: one for all ranks, or one each; what was read stays as it was."""
+    recording = tailwave.read([EAGER, WAITS][:ranks])
+    seen: list[list[float]] = []
+
+    def keep(timelines: tuple[Timeline, ...], _: str) -> None:
+        seen.append([timeline.plain_step_us for timeline in timelines])
+        raise SeenError
+
+    monkeypatch.setattr(api, "diagnose_timelines", keep)
+    monkeypatch.setattr(api, "replay", keep)
+    for analysis in (tailwave.diagnose, tailwave.whatif):
+        with pytest.raises(SeenError):
+            analysis(recording, step_time=given)
+    assert seen == [us, us]
+    assert [timeline.plain_step_us for timeline in recording.timelines] == [0.0] * ranks
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ([1.0, 2.0, 3.0], "gives 3 times, and the recording has 1 rank: give one, or one a rank."),
+        ([], "gives 0 times, and the recording has 1 rank"),
+        (0.0, "how long a step takes: more than 0."),
+        (float("nan"), "more than 0."),
+        (float("inf"), "more than 0."),
+        ("25.7ms", "more than 0."),
+    ],
+)
+def test_a_step_time_that_does_not_fit_is_a_usage_error(given: Any, sentence: str) -> None:  # noqa: ANN401
+    """One sentence, of the library and the command alike."""
+    for analysis in (tailwave.diagnose, tailwave.whatif):
+        with pytest.raises(UsageError, match=re.escape(sentence)):
+            analysis(EAGER, step_time=given)
+
+
+def test_kernel_profiles_have_no_step(profile: Path) -> None:
+    """A step's time means nothing to them."""
+    with pytest.raises(UsageError, match="there is no trace"):
+        tailwave.diagnose(profile, step_time=1.0)

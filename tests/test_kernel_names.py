@@ -64,6 +64,32 @@ def test_a_name_keeps_what_it_computes(name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("_ZN2at6native4fillIfEEvPNS_6TensorE", "fill"),
+        (
+            "_ZN5aiter18act_and_mul_kernelI14__hip_bfloat16Li8EEEvPT_",
+            "act_and_mul_kernel<__hip_bfloat16>",
+        ),
+        ("_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_8PipelineEEEEEvT0_", "kentry<Rmsnorm2dFwd>"),
+        (
+            "_ZN17cutlass__5x_cudnn6KernelINS_4conv6kernel23ImplicitGemmConvolutionIiEEEEvT_",
+            "Kernel<ImplicitGemmConvolution>",
+        ),
+    ],
+)
+def test_a_mangled_name_says_what_its_template_was_made_for(name: str, expected: str) -> None:
+    """Many libraries have one kernel, called "Kernel", for everything."""
+    assert short(name) == expected
+
+
+@pytest.mark.parametrize("name", ["Memcpy HtoD (Pageable -> Device)", "Memset (Device)"])
+def test_copies_stay_as_the_recorder_calls_them(name: str) -> None:
+    """What stands in their brackets are no parameters."""
+    assert short(name) == name
+
+
+@pytest.mark.parametrize(
     ("functor", "expected"),
     [
         ("at::native::FillFunctor<float>", "FillFunctor<float>"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tailwave.cures.library.named import stream
     from tailwave.cures.library.partition import partition
     from tailwave.cures.library.priority import priority
+    from tailwave.cures.library.profile import profile
     from tailwave.cures.library.staged import staged
     from tailwave.errors import TailwaveError
     from tailwave.explanations import explain
@@ -53,6 +54,7 @@ __all__ = [
     "output",
     "partition",
     "priority",
+    "profile",
     "read",
     "show",
     "staged",
@@ -88,6 +90,7 @@ _HOMES = {
     "output": "tailwave.cures.library.marks",
     "partition": "tailwave.cures.library.partition",
     "priority": "tailwave.cures.library.priority",
+    "profile": "tailwave.cures.library.profile",
     "staged": "tailwave.cures.library.staged",
     "step": "tailwave.cures.library.marks",
     "stream": "tailwave.cures.library.named",

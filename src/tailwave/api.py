@@ -32,10 +32,12 @@ from tailwave.session import holds_session, load
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 Progress: TypeAlias = Callable[[int, int], None]
+StepTime: TypeAlias = float | Iterable[float]  # microseconds
 
 # The least speed of a host; the arithmetic of the replay holds down to there.
 _SLOWEST_HOST: Final = 0.001
 _MOST_SMS: Final = 1_000_000  # up to there
+_LONGEST_STEP_US: Final = 1e12  # eleven days
 # What everybody calls by a shorter name too.
 _SHORT_NAMES: Final = {"cuda-graph": ("graph",)}
 
@@ -74,20 +76,49 @@ def _paths(paths: object) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def diagnose(recording: Recording | AnyPath | Iterable[AnyPath]) -> Diagnosis:
+def diagnose(
+    recording: Recording | AnyPath | Iterable[AnyPath], *, step_time: StepTime | None = None
+) -> Diagnosis:
     """Say what is wrong with a recording, and what curing it is worth.
 
     Of a trace and kernel profiles together, the profile's kernels are found in the trace, and what
-    each loses is counted in the trace's step. Raises UnreadableInputError for files that cannot be
-    read.
+    each loses is counted in the trace's step. ``step_time`` is how long a step takes without the
+    profiler, as you have measured it, in microseconds: one, or one for each rank. Raises
+    UnreadableInputError for files that cannot be read, UsageError for times that do not fit them.
     """
-    whole = _recording(recording)
+    whole = _recording(recording, step_time)
     found = _diagnosis(whole)
     return replace(found, next=next_commands.after_diagnosis(found, whole))
 
 
-def _recording(recording: Recording | AnyPath | Iterable[AnyPath]) -> Recording:
-    return recording if isinstance(recording, Recording) else read(recording)
+def _recording(
+    recording: Recording | AnyPath | Iterable[AnyPath], step_time: StepTime | None
+) -> Recording:
+    whole = recording if isinstance(recording, Recording) else read(recording)
+    return whole if step_time is None else _measured(whole, step_time)
+
+
+def _measured(recording: Recording, step_time: StepTime) -> Recording:
+    """Put the times of a plain step in the place of those that the files hold."""
+    times = [step_time] if isinstance(step_time, int | float) else list(step_time)
+    timelines = recording.timelines
+    if not all(isinstance(time, int | float) and 0 < time <= _LONGEST_STEP_US for time in times):
+        raise UsageError("step_time (--step-time) is how long a step takes: more than 0.")
+    if not timelines:
+        raise UsageError(
+            "step_time (--step-time) is a time of a trace's step, and there is no trace."
+        )
+    if len(times) not in (1, len(timelines)):
+        raise UsageError(
+            f"step_time (--step-time) gives {len(times)} times, and the recording has "
+            f"{len(timelines)} rank{'s' if len(timelines) > 1 else ''}: give one, or one a rank."
+        )
+    given = times if len(times) > 1 else times * len(timelines)
+    measured = [
+        replace(timeline, plain_step_us=float(time))
+        for timeline, time in zip(timelines, given, strict=True)
+    ]
+    return replace(recording, timelines=tuple(measured))
 
 
 def _diagnosis(recording: Recording) -> Diagnosis:
@@ -110,19 +141,21 @@ def whatif(
     sm_count: int | None = None,
     host_speed: float | None = None,
     trace: AnyPath | None = None,
+    step_time: StepTime | None = None,
 ) -> Predictions:
     """Predict what changes would bring, together; without one, each alone and the best together.
 
     ``changes`` are named as on the command line ("cuda-graph", "no-sync"), or by a cure that brings
     them about ("prefetch"). ``sm_count`` asks for a chip of so many SMs, ``host_speed`` for a host
     that issues so many times as fast. ``trace`` names the file to which the predicted timeline is
-    written as a Chrome trace (compressed if it ends in .gz). Raises UsageError for a name or a
-    figure that means nothing, UnreadableInputError for what cannot be replayed.
+    written as a Chrome trace (compressed if it ends in .gz). ``step_time`` is as for `diagnose`.
+    Raises UsageError for a name or a figure that means nothing, UnreadableInputError for what
+    cannot be replayed.
     """
     whatifs = _whatifs(changes, sm_count, host_speed)
     if trace is not None and not whatifs:
         raise UsageError("trace (--trace) needs at least one change, such as cuda-graph.")
-    whole = _recording(recording)
+    whole = _recording(recording, step_time)
     again = replay(whole.timelines, whole.name)
     if trace is not None:
         save_chrome(again.timeline(whatifs), Path(trace))
@@ -191,7 +224,7 @@ def _session_or_recording(
         return given
     if isinstance(given, str | os.PathLike) and holds_session(Path(given)):
         return load(Path(given))
-    return _recording(given)
+    return _recording(given, None)
 
 
 def show(path: AnyPath) -> Session:

@@ -6,6 +6,7 @@ from another is its own name, and the functors and types that its template was m
 
 from __future__ import annotations
 
+import functools
 import re
 
 _LONGEST = 64
@@ -13,11 +14,17 @@ _DEEPEST = 2  # template arguments of template arguments
 _GAP = "..."
 
 _MANGLED = re.compile(r"_Z(?:N[VK]*)?(?P<parts>(?:\d+\w+)+)")
+# The first template argument of a mangled name that has a name itself.
+_MANGLED_ARGUMENT = re.compile(r"I(?:L[a-z]+\d+E|DF16_?b?|[a-z])*N?(?:S[0-9A-Z]*_)?(?=\d)")
+# What recorders call copies and memsets: no names of C++.
+_RECORDERS_OWN = ("Memcpy ", "Memset ")
 _NAMELESS = re.compile(r"(?:\(anonymous namespace\)|<unnamed>)(?:::)?")
 _QUALIFIERS = re.compile(r"\b(?:const|volatile)\b")
 _LITERAL = re.compile(r"(?:\([^()]*\))?-?(?:\d[\w.]*|true|false)")
 # Functions without a name of their own: the one that they stand in tells what they do.
 _INNER = ("{lambda", "[lambda", "operator")
+# What PyTorch puts around what an elementwise kernel computes.
+_WRAPPERS = frozenset({"gpu_kernel_impl", "gpu_kernel_impl_nocast"})
 # Types of indices and of memory: they are in every instance, and tell none from another.
 _EVERYWHERE = frozenset(
     f"{sign}{size}"
@@ -27,6 +34,7 @@ _EVERYWHERE = frozenset(
 _OPEN, _CLOSE = "<([{", ">)]}"
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def short(name: str, longest: int = _LONGEST) -> str:
     """Return a kernel's name without namespaces, parameters and what a template does not need.
 
@@ -34,7 +42,9 @@ def short(name: str, longest: int = _LONGEST) -> str:
     std::array<char*, 1ul>>(int, ...)" is "vectorized_elementwise_kernel<FillFunctor<float>>". One
     longer than ``longest`` loses its middle.
     """
-    text = _mangled(name) or _readable(_signature(name), depth=0) or name
+    if name.startswith(_RECORDERS_OWN):
+        return name
+    text = _demangled(name) or _readable(_signature(name), depth=0) or name
     if len(text) <= longest:
         return text
     tail = (longest - len(_GAP)) // 3
@@ -46,19 +56,35 @@ def own_name(name: str) -> str:
 
     "void at::native::(anonymous namespace)::fill<float>(float*, int)" and "_Z4fillPf" are "fill".
     """
-    return _mangled(name) or _last_name(_signature(name))[0] or name
+    return _mangled(name)[0] or _last_name(_signature(name))[0] or name
 
 
-def _mangled(name: str) -> str:
-    """Return the last name of a mangled one: "fill" of "_ZN2at4fillEPf"; "" for any other."""
-    found, match = "", _MANGLED.match(name)
-    parts = match["parts"] if match else ""
-    while (number := re.match(r"\d+", parts)) is not None:
+def _demangled(name: str) -> str:
+    """Return the last name of a mangled one, and that of what its template was made for."""
+    own, rest = _mangled(name)
+    argument = _MANGLED_ARGUMENT.match(rest)
+    made_for = _identifier(rest[argument.end() :])[0] if argument else ""
+    return f"{own}<{made_for}>" if made_for else own
+
+
+def _mangled(name: str) -> tuple[str, str]:
+    """Return the last name of a mangled one, and what follows it: "fill" of "_ZN2at4fillEPf"."""
+    match = _MANGLED.match(name)
+    return _identifier(match["parts"]) if match else ("", "")
+
+
+def _identifier(text: str) -> tuple[str, str]:
+    """Return the last of the names, each after its length, that a text begins with, and the rest.
+
+    "2at4fillEPf" is "fill" and "EPf"; "" and the text where it begins with none.
+    """
+    found = ""
+    while (number := re.match(r"\d+", text)) is not None:
         end = number.end() + int(number[0])
-        if end > len(parts):
+        if end > len(text):
             break
-        found, parts = parts[number.end() : end], parts[end:]
-    return found
+        found, text = text[number.end() : end], text[end:]
+    return found, text
 
 
 def _signature(name: str) -> str:
@@ -79,6 +105,8 @@ def _readable(text: str, depth: int) -> str:
     telling = [read for one in types if (read := _telling(one, depth + 1))]
     if not telling and depth == 0:  # an instance for numbers alone
         telling = [_readable(one, depth + 1) or one for one in arguments]
+    if telling and name in _WRAPPERS:
+        return telling[0]
     return f"{name}<{', '.join(dict.fromkeys(telling))}>" if telling else name
 
 

@@ -22,7 +22,7 @@ from tailwave.cures.library.partition import Partition, SmGroup
 from tests.docs.pages import Block, blocks
 
 # What needs a GPU; everything else of tailwave is its own.
-ON_A_GPU = ("graph", "host_wait", "l2_window", "managed", "stream")
+ON_A_GPU = ("graph", "host_wait", "l2_window", "managed", "profile", "stream")
 # Names that a page leaves to its reader, and packages of others.
 THEIRS = (
     *("step", "model", "example", "x", "w", "y", "loader", "train", "table", "stream", "optimizer"),

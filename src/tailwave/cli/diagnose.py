@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tailwave.cli.step_time import step_time_option
 from tailwave.errors import UNREADABLE
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _SEVERITIES = ("info", "minor", "major", "critical")
     type=click.Path(path_type=Path, readable=False),
     metavar="FILE...",
 )
+@step_time_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 2).")
 @click.option(
     "--fail-on",
@@ -31,7 +33,12 @@ _SEVERITIES = ("info", "minor", "major", "critical")
 )
 @click.pass_context
 def command(
-    ctx: click.Context, files: tuple[Path, ...], *, as_json: bool, fail_on: str | None
+    ctx: click.Context,
+    files: tuple[Path, ...],
+    *,
+    step_time: list[float] | None,
+    as_json: bool,
+    fail_on: str | None,
 ) -> None:
     """Read traces and kernel profiles; say what is wrong and what fixing it is worth.
 
@@ -45,7 +52,7 @@ def command(
     from tailwave.cli.console import show  # noqa: PLC0415 - as above
     from tailwave.cli.reading import read_files  # noqa: PLC0415 - as above
 
-    diagnosis = diagnose(read_files(files))
+    diagnosis = diagnose(read_files(files), step_time=step_time)
     show(diagnosis, as_json=as_json)
     if diagnosis.steps is None and not diagnosis.kernels:
         ctx.exit(UNREADABLE)

@@ -10,6 +10,7 @@ import click
 from tailwave.api import names_of, whatif
 from tailwave.cli.console import show
 from tailwave.cli.reading import read_files
+from tailwave.cli.step_time import step_time_option
 from tailwave.recordings.replay.whatif import WHATIFS, WhatIf
 
 if TYPE_CHECKING:
@@ -54,17 +55,19 @@ def _parameter(whatif: WhatIf) -> str:
     metavar="X",
     help="What if the host issued X times as fast?",
 )
+@step_time_option
 @click.option(
     "--trace",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the predicted timeline as a Chrome trace, which Perfetto opens (.json, .json.gz).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 2).")
-def command(
+def command(  # noqa: PLR0913 - the options
     files: tuple[Path, ...],
     *,
     sm_count: int | None,
     host_speed: float | None,
+    step_time: list[float] | None,
     trace: Path | None,
     as_json: bool,
     **flags: bool,
@@ -80,6 +83,7 @@ def command(
         sm_count=sm_count,
         host_speed=host_speed,
         trace=trace,
+        step_time=step_time,
     )
     if trace is not None:
         click.echo(f"wrote {trace}; open it with https://ui.perfetto.dev", err=True)

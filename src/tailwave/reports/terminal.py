@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailwave.figures import in_one_unit, percent, quantity, time
+from tailwave.figures import counted, in_one_unit, percent, quantity, time
 from tailwave.model import (
     Diagnosis,
     Evidence,
@@ -15,6 +15,7 @@ from tailwave.model import (
     Severity,
     Share,
     Source,
+    StepKernel,
     StepsSummary,
     StepTime,
 )
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _INDENT = " " * 4
 _PROFILE = "ncu"  # what kinds of kernel profiles begin with
 _GPU_AT_WORK = ("kernels", "collectives", "copies")
+_UNCLASSED = "other"  # a kernel whose name does not tell what it computes
 _WORTH_NAMING = 0.01  # of a step
 
 
@@ -37,6 +39,7 @@ def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     page.paragraph(_headline(diagnosis), style="bold")
     _print_subject(page, diagnosis)
     _print_division(page, diagnosis.division)
+    _print_costliest(page, diagnosis.costliest)
     _print_findings(page, diagnosis.findings)
     print_kernels(page, diagnosis.kernels, recorded=diagnosis.steps is not None)
     page.items("Notes" if diagnosis.steps or diagnosis.kernels else "Why", diagnosis.notes)
@@ -139,6 +142,17 @@ def _print_division(page: Page, division: tuple[Share, ...]) -> None:
         style = "green" if share.what in _GPU_AT_WORK else "red"
         figures = f"{time(share.us):>8}  {percent(part):>5}"
         page.bar(part, Cell(share.label, label_width, style), figures)
+
+
+def _print_costliest(page: Page, costliest: tuple[StepKernel, ...]) -> None:
+    if costliest:
+        page.heading("The costliest of what the GPU runs in a step")
+    for kernel in costliest:
+        kind = "" if kernel.kind == _UNCLASSED else f"{kernel.kind}, "
+        page.paragraph(
+            f"{kind}{counted(kernel.calls, 'time')}: {kernel.name}",
+            lead=f"  {time(kernel.us):>8}  {percent(kernel.share):>5}  ",
+        )
 
 
 def _print_findings(page: Page, findings: tuple[Finding, ...]) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tailwave
 from tailwave.cures.catalogue import CURES
 from tailwave.cures.catalogue.base import CureInProgram
+
+if TYPE_CHECKING:
+    import pytest
 
 PACKAGE = Path(tailwave.__file__).parent
 INJECT = PACKAGE / "cures" / "hook" / "inject"
@@ -23,6 +28,21 @@ ACTIONS = {
     if isinstance(cure, CureInProgram)
 }
 FAKE_TORCH = Path(__file__).with_name("fake_torch")
+
+
+def loaded() -> list[str]:
+    """The modules of torch, be it the fake, that this process has loaded."""
+    return [name for name in sys.modules if name.partition(".")[0] == "torch"]
+
+
+def fake_torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """Make the fake, new for each test, the torch of this very process."""
+    for name in loaded():
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(FAKE_TORCH)
+    yield importlib.import_module("torch")
+    for name in loaded():
+        del sys.modules[name]
 
 
 class Ran(NamedTuple):

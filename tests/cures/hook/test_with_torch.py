@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +13,7 @@ import pytest
 from tailwave.cures.catalogue.fused_optimizer import FusedOptimizer
 from tailwave.cures.catalogue.prefetch import Prefetch
 from tailwave.cures.hook.action import Action
-from tests.cures.hook.programs import FAKE_TORCH, Ran, trial
+from tests.cures.hook.programs import FAKE_TORCH, Ran, fake_torch, trial
 
 
 def run(
@@ -34,17 +32,7 @@ def run(
 @pytest.fixture
 def torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """Return the fake, new for each test, as the torch of this very process."""
-    for name in loaded():
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.syspath_prepend(FAKE_TORCH)
-    yield importlib.import_module("torch")
-    for name in loaded():
-        del sys.modules[name]
-
-
-def loaded() -> list[str]:
-    """The modules of torch, be it the fake, that this process has loaded."""
-    return [name for name in sys.modules if name.partition(".")[0] == "torch"]
+    yield from fake_torch(monkeypatch)
 
 
 def here(
@@ -294,6 +282,13 @@ def profiled(folder: Path, source: str, **wanted: float) -> Ran:
 
 
 STEPS_OF_TWO = ["+ProfilerStep#0", "-ProfilerStep#0", "+ProfilerStep#1", "-ProfilerStep#1"]
+# The profiler is ready for a step before it keeps one.
+RECORDED = ["prepare", "start", *STEPS_OF_TWO, "stop"]
+
+
+def events(folder: Path) -> object:
+    """What the profiler was told, as it wrote it."""
+    return json.loads((folder / "trace.json").read_text("utf-8"))["traceEvents"]
 
 
 def test_steps_are_profiled_after_some_marks(tmp_path: Path) -> None:
@@ -302,26 +297,45 @@ def test_steps_are_profiled_after_some_marks(tmp_path: Path) -> None:
     report = profiled(tmp_path, source).report
     path = str(tmp_path / "trace.json")
     assert report["profile"] == {"trace": path, "steps": 2, "why_not": ""}
-    assert json.loads(Path(path).read_text("utf-8")) == [
-        "start",
-        *STEPS_OF_TWO,
-        "stop",
-    ]
+    assert events(tmp_path) == RECORDED
+
+
+def test_plain_steps_are_timed_around_a_profile(tmp_path: Path) -> None:
+    """As `tailwave.profile` does: their time stands in the trace."""
+    source = "import tailwave, torch\ntorch.cuda.init()\nfor _ in range(99): tailwave.step()\n"
+    profiled(tmp_path, source, after_steps=10)
+    measured = json.loads((tmp_path / "trace.json").read_text("utf-8"))["tailwave"]
+    # An event takes 1 ms of the fake's clock, and the hook, which times all steps, has its own.
+    assert (measured["plain_step_us"], measured["plain_after_us"]) == (2000.0, 2000.0)
 
 
 def test_the_profilers_own_time_is_no_step(tmp_path: Path) -> None:
-    """Of eight steps, those in which it starts and ends are left out."""
+    """Of eight steps, those in which it gets ready, starts and ends are left out."""
     source = "import tailwave, torch\nfor _ in range(9): tailwave.step()\n"
-    assert len(profiled(tmp_path, source).report["steps"]["us"]) == 6
+    assert len(profiled(tmp_path, source).report["steps"]["us"]) == 5
 
 
 def test_a_profile_is_ended_with_the_program(tmp_path: Path) -> None:
     """A program that ends early has what there was by then."""
-    source = "import tailwave, torch\nfor _ in range(3): tailwave.step()\n"
+    source = "import tailwave, torch\nfor _ in range(4): tailwave.step()\n"
     report = profiled(tmp_path, source).report
     assert (report["profile"]["steps"], report["profile"]["why_not"]) == (1, "")
-    events = json.loads((tmp_path / "trace.json").read_text("utf-8"))
-    assert events == ["start", *STEPS_OF_TWO, "stop"]
+    assert events(tmp_path) == RECORDED
+
+
+def test_a_program_that_profiles_itself_is_not_profiled(tmp_path: Path) -> None:
+    """A process has one profiler, and the program's own comes first; steps count all the same."""
+    source = (
+        "import tailwave, torch\n"
+        "torch.cuda.init()\n"
+        f"with tailwave.profile({str(tmp_path / 'own.json')!r}, steps=2, warmup=2) as p:\n"
+        "    for _ in range(9): p.step()\n"
+    )
+    ran = profiled(tmp_path, source)
+    reason = "the program records itself, with tailwave.profile"
+    assert ran.report["profile"] == {"trace": "", "steps": 0, "why_not": reason}
+    assert len(ran.report["steps"]["us"]) == 8
+    assert json.loads((tmp_path / "own.json").read_text("utf-8"))["traceEvents"] == RECORDED
 
 
 def test_a_program_with_marks_is_not_recorded_by_time(tmp_path: Path) -> None:
@@ -350,7 +364,7 @@ def test_a_program_without_marks_is_profiled_after_some_seconds(tmp_path: Path) 
     )
     report = profiled(tmp_path, source, after_seconds=0.01, seconds=0.01).report
     assert report["profile"]["why_not"] == ""
-    assert json.loads((tmp_path / "trace.json").read_text("utf-8")) == ["MainThread", "stop"]
+    assert events(tmp_path) == ["MainThread", "stop"]
 
 
 @pytest.mark.parametrize(
@@ -368,8 +382,7 @@ def test_steps_replace_what_was_recorded_before_the_first(
     )
     report = profiled(tmp_path, source, after_seconds=0.01, seconds=seconds).report
     assert (report["profile"]["steps"], report["profile"]["why_not"]) == (2, "")
-    events = json.loads((tmp_path / "trace.json").read_text("utf-8"))
-    assert events == ["start", "stop", "start", *STEPS_OF_TWO, "stop"]
+    assert events(tmp_path) == ["start", "stop", *RECORDED]
 
 
 def test_the_end_of_what_was_recorded_by_time_does_not_end_the_steps(tmp_path: Path) -> None:

@@ -25,6 +25,10 @@ class Kept:
         """Keep an output."""
         self.told.append((name, value))
 
+    def stand_back(self) -> None:
+        """Keep that another records."""
+        self.told.append("stands back")
+
 
 @pytest.fixture
 def kept() -> Iterator[Kept]:

@@ -69,7 +69,7 @@ def test_the_plan_is_where_the_hook_looks(tmp_path: Path) -> None:
     profiled = json.loads(program.run(Treatment(), profile=True).output)
     assert Path(profiled["profile"].pop("trace")).parent == Path(profiled["report"]).parent
     assert profiled["profile"] == {
-        "after_steps": 3, "steps": 5, "after_seconds": 3.0, "seconds": 2.0,
+        "after_steps": 10, "steps": 5, "after_seconds": 3.0, "seconds": 2.0,
     }  # fmt: skip
     assert program.trace() == ""
 

@@ -60,7 +60,7 @@ def shorter(us: int) -> Change:
 
     def change(case: Case, program: Program) -> Changed:
         del case
-        duration = np.full(len(program.row), us * 1_000)
+        duration = np.where(program.row_step >= 0, us * 1_000, program.duration)
         return Changed(msgspec.structs.replace(program, duration=duration), ("assumed",))
 
     return change

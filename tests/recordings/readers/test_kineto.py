@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -312,3 +314,45 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert len(timeline.host) == 600 * len(naive.rows(EVENTS)["host"])
     assert peak < path.stat().st_size / 4
+
+
+PLAIN = {"plain_step_us": 25_704.4, "plain_before_us": 25_000.0, "plain_after_us": 26_000.0}
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_the_measured_step_stands_under_one_key(tmp_path: Path, *, last: bool) -> None:
+    """Where `tailwave.profile` put it, or somebody by `add_metadata_json`."""
+    plain, events = {"tailwave": PLAIN}, {"traceEvents": EVENTS}
+    path = write(tmp_path / "t.json", events | plain if last else plain | events)
+    timeline = kineto.read_trace(path)
+    assert (timeline.plain_step_us, timeline.notes) == (25_704.4, ())
+
+
+NO_TIMES: list[object] = [0, -1.0, 1e300, "25", True, None, [], math.nan]
+
+
+@pytest.mark.parametrize(
+    "plain", [None, [], "x", {}, *({"plain_step_us": value} for value in NO_TIMES)]
+)
+def test_what_is_no_measured_step_is_none(tmp_path: Path, plain: object) -> None:
+    """The key may be another tool's too."""
+    timeline = kineto.read_trace(write(tmp_path / "t.json", {"tailwave": plain, **trace(EVENTS)}))
+    assert timeline.plain_step_us == 0.0
+
+
+DRIFT = (
+    "Without the profiler a step took 25.00 ms before those recorded and 28.90 ms after them: the "
+    "program's steps change as it runs."
+)
+UNSTEADY = "The steps were not steady, or not yet, when their recording began."
+
+
+@pytest.mark.parametrize(
+    ("plain", "note"), [({"plain_after_us": 28_900.0}, DRIFT), ({"steady": False}, UNSTEADY)]
+)
+def test_a_measured_step_that_may_be_another_is_noted(
+    tmp_path: Path, plain: dict[str, Any], note: str
+) -> None:
+    """A drift by more than 5%, and steps that never were steady."""
+    path = write(tmp_path / "t.json", {"tailwave": PLAIN | plain, **trace(EVENTS)})
+    assert kineto.read_trace(path).notes == (note,)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tailwave.model import DeviceInfo
 from tailwave.recordings.timeline.losses import GridLosses, exclusive, grid_losses
 from tailwave.recordings.timeline.residency import residency
-from tests.builders import PINNED_HTOD, Trace, Work, copy, kernel
+from tests.builders import H200, PINNED_HTOD, Trace, Work, copy, kernel
 
 # A CTA of this many bytes of shared memory fits an SM of an H200 once.
 ONE_PER_SM = 200 * 1024
@@ -15,7 +16,7 @@ ONE_PER_SM = 200 * 1024
 def losses(*work: Work) -> GridLosses:
     """Compute the losses of kernels on an H200 with its 132 SMs."""
     timeline = Trace().launch(0, 5, *work).build()
-    return grid_losses(timeline, residency(timeline), 0, 132)
+    return grid_losses(timeline, residency(timeline), H200)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,32 @@ def test_a_small_grid_loses_the_idle_sms(grid: int, idle: float) -> None:
     assert found.tail.tolist() == [0]
 
 
+@pytest.mark.parametrize(
+    ("block", "kept"),
+    [(1, 1 / 32), (4, 1 / 8), (33, 33 / 64), (32, 1), (256, 1), (1000, 1000 / 1024)],
+)
+def test_part_filled_warps_lose_their_idle_lanes(block: int, kept: float) -> None:
+    """A hundred waves of CTAs of four threads take eight times the warps that they need."""
+    found = losses(kernel("k", 10, 112, grid=132 * 32 * 100, block=block))
+    assert found.lanes.tolist() == [pytest.approx(100_000 * (1 - kept), abs=1)]
+
+
+def test_warps_that_all_run_at_once_lose_no_lanes() -> None:
+    """A thread on each SM takes as long as a warp on one; four waves become one and no less."""
+    alone = kernel("k", 10, 112, grid=132, block=1)
+    waves = kernel("k", 112, 214, grid=132 * 4, block=1, shared=ONE_PER_SM)
+    assert losses(alone, waves).lanes.tolist() == [0, pytest.approx(75_000)]
+
+
+def test_lanes_of_an_unknown_chip_are_lost_where_no_chip_holds_the_grid() -> None:
+    """No GPU runs four million CTAs at once; a thousand may fit."""
+    many = kernel("k", 10, 112, grid=1 << 22, block=4)
+    some = kernel("k", 112, 214, grid=1000, block=4)
+    timeline = Trace(devices=()).launch(0, 5, many, some).build()
+    found = grid_losses(timeline, residency(timeline), DeviceInfo(index=0))
+    assert found.lanes.tolist() == [pytest.approx(87_500), 0]
+
+
 def test_no_kernel_is_faster_than_an_empty_one() -> None:
     """What takes 2 us takes that with any grid."""
     assert losses(kernel("k", 10, 12, grid=1)).small.tolist() == [0]
@@ -81,7 +108,7 @@ def test_unknown_grids_and_chips_lose_nothing() -> None:
         0,
     ]
     timeline = Trace(devices=()).launch(0, 5, kernel("k", 10, 112, grid=1)).build()
-    assert grid_losses(timeline, residency(timeline), 0, 0).small.tolist() == [0]
+    assert grid_losses(timeline, residency(timeline), DeviceInfo(index=0)).small.tolist() == [0]
 
 
 def test_copies_lose_nothing_but_share_the_gpu() -> None:

@@ -17,7 +17,7 @@ from tailwave.cures.hook.outputs import Outputs
 from tailwave.cures.hook.plan import Plan, write_report
 from tailwave.cures.hook.profile import Profile
 from tailwave.cures.hook.settings import holds_gpu, settings
-from tailwave.cures.hook.steps import Steps
+from tailwave.cures.library.steps import Steps
 
 if TYPE_CHECKING:  # else it brings queue, before the program's own of that name
     from tailwave.cures.hook.recording.recording import Recording
@@ -110,6 +110,12 @@ class Hook:
             self._outputs.keep(name, value)
         if guard.error:
             self._guard.note(f"the output {name} cannot be compared: {guard.error}")
+
+    def stand_back(self) -> None:
+        """Leave torch's profiler to the program, which has turned to it itself."""
+        with self._guard, self._lock:
+            if self._profile is not None:
+                self._profile.stand_back()
 
     def finish(self) -> None:
         """Write the whole report: the process is about to end."""

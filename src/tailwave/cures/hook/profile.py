@@ -6,20 +6,17 @@ import ctypes
 import threading
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 from tailwave.cures.hook import plan
 from tailwave.cures.hook.guard import Guard
-
-# No recording is longer, whatever its steps take: a trace grows by some 10 MB a second.
-LONGEST_S = 20.0
+from tailwave.cures.library.torch_profile import LONGEST_S, TorchProfile
 
 
 class Profile:
-    """One recording. The steps in it are annotated as ``ProfilerStep#n``, as torch's own are.
+    """One recording: of steps, as `TorchProfile` has it, or of a program without marks by time.
 
-    A program without marks is recorded by time. What was recorded so of one that only warmed up or
-    loaded for long before its first mark is replaced by a recording of its steps.
+    What was recorded so of one that only warmed up or loaded for long before its first mark is
+    replaced by a recording of its steps.
     """
 
     def __init__(self, wanted: plan.Profile, cut: Callable[[], None]) -> None:
@@ -27,10 +24,9 @@ class Profile:
         self._wanted, self._cut = wanted, cut
         self._guard = Guard()
         self._torch: ModuleType | None = None
-        self._recording: Any = None
-        self._step: Any = None
-        self._marks = self._steps = 0
-        self._written = self._over = self._by_time = False
+        self._recording: TorchProfile | None = None
+        self._marks = 0
+        self._over = self._by_time = False
 
     def torch_arrived(self, torch: ModuleType) -> None:
         """Take note that torch is there to record with."""
@@ -46,39 +42,38 @@ class Profile:
         if self._by_time:
             self._by_time = False
             self.end()
-            self._over = False
+            self._over, self._recording = False, None
         if self._over or self._torch is None:
             return
         with self._guard:
-            if self._step is not None:
-                self._close_step()
-                if self._steps >= self._wanted.steps:
-                    self.end()
-                    return
-                self._open_step()
-            elif self._recording is None and self._marks >= self._wanted.after_steps:
-                self._begin(LONGEST_S)
-                self._open_step()
+            recording = self._recording = self._recording or self._made(self._torch)
+            ran = recording.is_running
+            recording.mark()
+            if recording.is_running and not ran:
+                self._later(LONGEST_S, lambda: self._end_of(recording))
 
     def end(self) -> None:
         """End the recording, if it runs, and write it."""
         self._over = True
-        recording, self._recording = self._recording, None
-        if recording is None:
-            return
-        with self._guard:
-            if self._step is not None:
-                self._step.__exit__(None, None, None)
-                self._step = None
-            recording.stop()
-            recording.export_chrome_trace(str(self._wanted.trace))
-            self._written = True
-        self._cut()
+        if self._recording is not None:
+            with self._guard:
+                self._recording.finish()
+
+    def stand_back(self) -> None:
+        """Record nothing: the program profiles itself, and a process has one profiler."""
+        self.end()
+        self._recording, self._by_time = None, False
+        self._guard.note("the program records itself, with tailwave.profile")
 
     def document(self) -> dict[str, object]:
         """Give the trace's path ("" for none), its whole steps, and why there is none."""
-        trace = str(self._wanted.trace) if self._written else ""
-        return {"trace": trace, "steps": self._steps, "why_not": "" if trace else self._why_not()}
+        recording = self._recording
+        written = recording is not None and recording.written
+        return {
+            "trace": str(self._wanted.trace) if written else "",
+            "steps": 0 if recording is None else recording.steps,
+            "why_not": "" if written else self._why_not(),
+        }
 
     def _why_not(self) -> str:
         if self._guard.error:
@@ -88,39 +83,29 @@ class Profile:
         return "the program ended before the recording was due"
 
     def _begin_by_time(self) -> None:
-        if self._marks == 0 and not self._over:
-            with self._guard:
-                self._by_time = True
-                self._begin(self._wanted.seconds)
+        if self._marks or self._over or self._torch is None:
+            return
+        with self._guard:
+            self._by_time = True
+            recording = self._recording = self._made(self._torch)
+            recording.start()
+            self._later(self._wanted.seconds, lambda: self._end_of(recording))
 
-    def _begin(self, longest_s: float) -> None:
-        assert self._torch is not None  # noqa: S101  # both callers have seen it
-        profiler = self._torch.profiler
-        recording = profiler.profile(activities=profiler.supported_activities())
-        recording.start()
-        self._recording = recording
-        self._cut()
-        self._later(longest_s, lambda: self._end_of(recording))
+    def _made(self, torch: ModuleType) -> TorchProfile:
+        wanted = self._wanted
+        return TorchProfile(
+            torch, wanted.trace, steps=wanted.steps, warmup=wanted.after_steps, paused=self._cut
+        )
 
-    def _end_of(self, recording: object) -> None:
+    def _end_of(self, recording: TorchProfile) -> None:
         """End this recording, unless another has taken its place since."""
-        if self._recording is recording:
+        if self._recording is recording and recording.is_running:
             self.end()
 
     def _later(self, seconds: float, call: Callable[[], None]) -> None:
         timer = threading.Timer(seconds, in_main_thread, (call,))
         timer.daemon = True
         timer.start()
-
-    def _open_step(self) -> None:
-        assert self._torch is not None  # noqa: S101  # as above
-        self._step = self._torch.profiler.record_function(f"ProfilerStep#{self._steps}")
-        self._step.__enter__()
-
-    def _close_step(self) -> None:
-        self._step.__exit__(None, None, None)
-        self._step = None
-        self._steps += 1
 
 
 def in_main_thread(call: Callable[[], None]) -> None:

@@ -1,7 +1,8 @@
 """Marks in a program: where a step ends, and which values are its outputs.
 
-Outside a trial both calls do nothing, at the price of one comparison. Under `tailwave try` or
-`tailwave fix` the hook attaches its recorder before the program's first line.
+Where nothing listens both calls do nothing, at the price of one comparison. Under `tailwave try`,
+`fix` and `record` the hook attaches its recorder before the program's first line; inside its `with`
+`tailwave.profile` attaches itself, and passes on what it is told.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from typing import Protocol
 
 
 class Recorder(Protocol):
-    """What a trial does with the marks; it never raises."""
+    """What is done with the marks; taking one never raises."""
 
     def step(self) -> None:
         """Take note that a step has ended."""
 
     def output(self, name: str, value: object) -> None:
         """Take note of an output's value."""
+
+    def stand_back(self) -> None:
+        """Use torch's profiler no more: another recorder is about to, and a process has one."""
 
 
 _recorder: Recorder | None = None
@@ -26,7 +30,8 @@ def step() -> None:
     """Mark the end of a step: a request served, a batch trained, a frame drawn.
 
     The time from mark to mark is what `tailwave try` compares: on the GPU's clock where the program
-    uses CUDA through torch, else on the host's. A mark never waits for the GPU.
+    uses CUDA through torch, else on the host's. Steps so marked are what `tailwave.profile` and
+    `tailwave record` record. A mark never waits for the GPU.
     """
     if _recorder is not None:
         _recorder.step()
@@ -42,7 +47,8 @@ def output(name: str, value: object) -> None:
         _recorder.output(name, value)
 
 
-def attach(recorder: Recorder | None) -> None:
-    """Send the marks from now on to a recorder, or to none."""
-    global _recorder  # noqa: PLW0603  # one global is what makes a mark near-free outside a trial
-    _recorder = recorder
+def attach(recorder: Recorder | None) -> Recorder | None:
+    """Send the marks from now on to a recorder, or to none; return the one before."""
+    global _recorder  # one global is what makes a mark near-free outside a trial
+    before, _recorder = _recorder, recorder
+    return before

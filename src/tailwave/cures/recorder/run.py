@@ -13,12 +13,12 @@ from typing import Final
 import msgspec
 
 from tailwave.cures.hook import hooked
-from tailwave.cures.hook.profile import LONGEST_S
+from tailwave.cures.library.torch_profile import LONGEST_S
 from tailwave.errors import UnavailableError
 
 # What torch's profiler records: steps after the first ones, which warm up; of a program without
 # marks all from when CUDA has come up on, as long as the profiler goes on at most (``LONGEST_S``).
-_PROFILE: Final = {"after_steps": 3, "steps": 30, "after_seconds": 0.1, "seconds": LONGEST_S}
+_PROFILE: Final = {"after_steps": 10, "steps": 30, "after_seconds": 0.1, "seconds": LONGEST_S}
 _BY_A_SIGNAL: Final = 128  # what a shell adds to the signal's number
 _PASSED_ON: Final = (signal.SIGTERM, signal.SIGHUP)
 

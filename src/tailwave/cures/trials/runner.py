@@ -32,7 +32,7 @@ _IN_WORDS: Final = {
 _DRAIN_S = 10.0  # for what holds an output open; a supervisor's own grace is shorter
 # Enough steps for a diagnosis, after the first ones, which warm up; and what a program without
 # marks gives in the same time.
-_PROFILE: Final = {"after_steps": 3, "steps": 5, "after_seconds": 3.0, "seconds": 2.0}
+_PROFILE: Final = {"after_steps": 10, "steps": 5, "after_seconds": 3.0, "seconds": 2.0}
 
 
 class _Result(msgspec.Struct, frozen=True):

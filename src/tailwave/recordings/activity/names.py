@@ -14,7 +14,7 @@ import numpy as np
 
 from tailwave.model import Ints, SmallInts
 
-# By CUPTI's numbers (CUpti_ActivityMemcpyKind; nsys adds those of managed memory).
+# By CUPTI's numbers (CUpti_ActivityMemcpyKind).
 _DIRECTIONS: Final = {
     1: "HtoD",
     2: "DtoH",
@@ -26,10 +26,11 @@ _DIRECTIONS: Final = {
     8: "DtoD",
     9: "HtoH",
     10: "PtoP",
-    11: "HtoD (managed)",
-    12: "DtoH (managed)",
-    13: "DtoD (managed)",
 }
+# Pages of managed memory that moved, by nsys's numbers beyond those.
+MIGRATIONS: Final = {11: "HtoD", 12: "DtoH", 13: "DtoD"}
+# Why they did (CUpti_ActivityUnifiedMemoryMigrationCause), but for being touched or near what was.
+_MOVED: Final = {1: "managed, prefetched", 4: "managed, evicted"}
 # The kinds of memory in the order of their numbers, which CUPTI counts from 1 and nsys from 0.
 MEMORY: Final = (
     "Pageable",
@@ -76,6 +77,16 @@ class Codes:
         return self.named(
             packed,
             lambda one: self._copy((one >> 32) - 1, (one >> 16 & 0xFFFF) - 1, (one & 0xFFFF) - 1),
+        )
+
+    def of_migrations(self, direction: Ints, cause: Ints) -> SmallInts:
+        """Return the codes of migrations of pages, from their direction and cause."""
+        return self.named(
+            (direction + 1) << 32 | (cause + 1),
+            lambda one: (
+                f"Memcpy {MIGRATIONS.get((one >> 32) - 1, 'Unknown')} "
+                f"({_MOVED.get((one & 0xFFFFFFFF) - 1, 'managed')})"
+            ),
         )
 
     def of_memsets(self, memory: Ints) -> SmallInts:

@@ -22,6 +22,8 @@ _SEVERITY = ((0.30, Severity.CRITICAL), (0.10, Severity.MAJOR), (0.03, Severity.
 # Less than this share of a step is not worth a sentence.
 _WORTH_SAYING = 0.005
 _FRAME_REACH = 400
+# Calls whose place in the code is looked up: each is a search.
+_MOST_PLACED = 200
 
 
 class Added(msgspec.Struct, frozen=True):
@@ -197,12 +199,15 @@ def place_of(case: Case, row: int) -> str:
 
 
 def places(case: Case, rows: Ints) -> list[Evidence]:
-    """The commonest places in the user's code among host rows, as evidence."""
+    """The commonest places in the user's code among calls, with the calls a step, as evidence."""
     if not (case.timeline.host.kind == HostKind.PYTHON).any():
         return []
-    found = Counter(place_of(case, int(row)) for row in rows[:200] if row >= 0)
+    called = np.unique(rows[rows >= 0])
+    looked = called[:: max(len(called) // _MOST_PLACED, 1)]
+    found = Counter(place_of(case, row) for row in looked.tolist())
     found.pop("", None)
+    each = len(called) / max(len(looked), 1) / len(case.steps)
     return [
-        Evidence(f"called from {place}", float(count), "calls")
+        Evidence(f"called from {place}", count * each, "calls")
         for place, count in found.most_common(2)
     ]

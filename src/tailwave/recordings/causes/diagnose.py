@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+import numpy as np
 from msgspec.structs import replace
 
 from tailwave.model import (
     Diagnosis,
     Finding,
+    HostKind,
     Share,
     Source,
     Timeline,
 )
 from tailwave.recordings.causes import RULES, slow_steps, straggler, stream_interference
-from tailwave.recordings.causes.build import Added, rank
+from tailwave.recordings.causes.build import Added, counted, rank
+from tailwave.recordings.causes.costliest import costliest
 from tailwave.recordings.replay.division import LABELS, Cause, Division
 from tailwave.recordings.replay.forecast import Forecast, forecast
+from tailwave.recordings.timeline.calls import Call, classify_all
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.interference import streams_are_joined
 from tailwave.recordings.timeline.prepare import Prepared, prepare
@@ -97,11 +101,7 @@ def diagnose_rank(
     """Diagnose one rank on its busiest GPU; ``prepared`` is None where it has no GPU work."""
     source = Source(timeline.path, timeline.kind, timeline.events, (timeline.rank,))
     if prepared is None:
-        note = (
-            "The recording holds no GPU activity, so nothing can be said about the GPU: record "
-            "with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]."
-        )
-        return Diagnosis(source, None, None, (), (), (*timeline.notes, note))
+        return Diagnosis(source, None, None, (), (), (_without_gpu(timeline), *timeline.notes))
     case = prepared.case
     notes = (*timeline.notes, *prepared.notes)
     if case.step_us <= 0:
@@ -116,11 +116,21 @@ def diagnose_rank(
         steps=summarise(case.timeline, case.steps, case.device.index, len(likely.replayed)),
         now=likely.now,
         division=shares(case, likely.division),
+        costliest=costliest(case),
         findings=findings,
         notes=(*notes, *_withheld_note(withheld), *_forecast_notes(likely), *added.notes),
         withheld=withheld,
         kernels=added.kernels,
     )
+
+
+def _without_gpu(timeline: Timeline) -> str:
+    """Say that nothing is known of the GPU, and whether it was at work."""
+    host = timeline.host
+    calls = classify_all(timeline.names)[host.name[host.kind == HostKind.RUNTIME]]
+    issuing = int(np.isin(calls, (Call.LAUNCH, Call.COPY)).sum())
+    though = f", though {counted(issuing, 'call', 'calls')} issued some" if issuing else ""
+    return f"The recording holds no GPU activity{though}: nothing can be said about the GPU."
 
 
 def shares(case: Case, division: Division) -> tuple[Share, ...]:
@@ -187,7 +197,7 @@ def _forecast_notes(likely: Forecast) -> tuple[str, ...]:
                 "(dependencies that were not recorded), so no gain can be predicted."
             ),
         )
-    return (likely.unknown_cost,) if likely.unknown_cost else ()
+    return likely.doubts
 
 
 def _rank_notes(

@@ -96,7 +96,12 @@ def _shifted(progress: ByteProgress | None, before: int, total: int) -> ByteProg
 def _read_file(path: Path, progress: ByteProgress | None) -> list[Timeline]:
     head = _head(path)
     surest = max(READERS, key=lambda reader: reader.claims(path, head))
-    return surest.read_timelines(path, progress)
+    return [
+        timeline
+        if len(timeline.gpu)
+        else replace(timeline, notes=(*timeline.notes, surest.RECORD_GPU))
+        for timeline in surest.read_timelines(path, progress)
+    ]
 
 
 def _head(path: Path) -> bytes:

@@ -32,6 +32,7 @@ from tailwave.recordings.readers.trace_timeline import collect, timeline_of
 WHAT: str = "traces of JAX's profiler (.trace.json.gz)"
 SUFFIXES: tuple[str, ...] = (".trace.json.gz",)
 RUNS: str = "plugins/profile/*"
+RECORD_GPU: str = "Record with jax.profiler.trace(DIR) where jax.devices() names a GPU."
 # The names of processes, which come first in the file.
 _PROCESS = re.compile(rb'"name": ?"(/host:CPU|/device:GPU:\d+)')
 _GPU = re.compile(r"/device:GPU:(\d+)")

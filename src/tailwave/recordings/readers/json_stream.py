@@ -15,10 +15,11 @@ from typing import Any
 from tailwave.errors import UnreadableInputError
 from tailwave.recordings.readers.byte_source import DAMAGED, ENDS_EARLY, TRACE_WANTED, ByteSource
 
-BLOCK_BYTES = 4 << 20
+BLOCK_BYTES = 1 << 19
 EVENTS_KEY = "traceEvents"
 ENDS_IN_EVENT = "ends in mid-event"
 _SPACE = b" \t\r\n"
+_SEPARATORS = _SPACE + b","
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _KEY = re.compile(rb"(" + _STRING + rb")\s*+:", re.DOTALL)
@@ -52,7 +53,7 @@ class JsonStream:
         self.fault = ""
 
     def blocks(self) -> Iterator[bytes]:
-        """Yield blocks of whole events, separated by commas, without the list's brackets.
+        """Yield blocks of whole events, each a JSON list.
 
         The caller decodes each block; when that fails it calls ``split`` on it.
         """
@@ -134,8 +135,9 @@ class JsonStream:
             if cut <= 0:
                 cut = len(self._buffer)
             self._size = self._block
-            block, self._buffer = self._buffer[:cut], self._buffer[cut:]
-            yield block.lstrip(_SPACE + b",")
+            events = memoryview(self._buffer)[_skipped(self._buffer, 0) : cut]
+            self._buffer = self._buffer[cut:]
+            yield b"".join((b"[", events, b"]"))
             if not more and not self._buffer and self._in_list:
                 self._stop(ENDS_IN_EVENT)
 
@@ -150,6 +152,7 @@ class JsonStream:
         Whatever follows the end of the list goes back to the stream, and so does an event that
         the block cuts. Where brackets and quotes make no sense, the list is read no further.
         """
+        block = block[1:-1]
         position = 0
         while (position := _skipped(block, position)) < len(block):
             if block[position] == _LIST_END:
@@ -173,7 +176,7 @@ class JsonStream:
 
 def _skipped(block: bytes, position: int) -> int:
     """Pass over white space and commas."""
-    while position < len(block) and block[position] in _SPACE + b",":
+    while position < len(block) and block[position] in _SEPARATORS:
         position += 1
     return position
 

@@ -17,9 +17,18 @@ from tailwave.recordings.readers.trace_timeline import Trace, collect, timeline_
 WHAT: str = "traces of PyTorch's profiler (.json, .json.gz)"
 SUFFIXES: tuple[str, ...] = (".json", ".json.gz")
 RUNS: str = ""
+RECORD_GPU: str = (
+    "Record with activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], and with no other "
+    "profiler on the GPU."
+)
 # What only Kineto writes before the events, in all releases since 2021.
 _OWN = (b'"schemaVersion"', b'"deviceProperties"', b'"traceName"')
-_WANTED = ("deviceProperties", "distributedInfo")
+# What `tailwave.profile` puts there of its own: the step as it was measured without the profiler.
+_PLAIN = "tailwave"
+_WANTED = ("deviceProperties", "distributedInfo", _PLAIN)
+# A program whose plain steps before the recording and after it differ more has changed meanwhile.
+_DRIFT = 1.05
+_LONGEST_US = 1e12  # eleven days: no step takes longer
 _DEVICE_FIELDS = {
     "sm_count": "numSms",
     "compute_major": "computeMajor",
@@ -59,11 +68,16 @@ def read_trace(
         trace = _collect(path, progress, block_bytes, flows=True)
     distributed = trace.values.get("distributedInfo")
     distributed = distributed if isinstance(distributed, dict) else {}
+    plain = trace.values.get(_PLAIN)
+    plain = plain if isinstance(plain, dict) else {}
+    timeline = timeline_of(path, trace, "kineto")
     return replace(
-        timeline_of(path, trace, "kineto"),
+        timeline,
         devices=_devices(trace.values.get("deviceProperties")),
         rank=_integer(distributed.get("rank")),
         world_size=max(_integer(distributed.get("world_size")), 1),
+        plain_step_us=_microseconds(plain, "plain_step_us"),
+        notes=(*timeline.notes, *filter(None, (_plain_note(plain),))),
     )
 
 
@@ -84,6 +98,27 @@ def _device(entry: dict[str, Any]) -> DeviceInfo:
     name = entry.get("name")
     name = name.encode(errors="replace").decode() if isinstance(name, str) else ""
     return DeviceInfo(index=_integer(entry.get("id")), name=name, **numbers)
+
+
+def _plain_note(plain: dict[str, Any]) -> str:
+    """Say where the measured step may be another than the recorded ones are; else nothing."""
+    before, after = (_microseconds(plain, f"plain_{when}_us") for when in ("before", "after"))
+    if before and after and not 1 / _DRIFT <= after / before <= _DRIFT:
+        return (
+            f"Without the profiler a step took {before / 1e3:,.2f} ms before those recorded and "
+            f"{after / 1e3:,.2f} ms after them: the program's steps change as it runs."
+        )
+    if plain.get("steady") is False:
+        return "The steps were not steady, or not yet, when their recording began."
+    return ""
+
+
+def _microseconds(plain: dict[str, Any], key: str) -> float:
+    """Read a time; 0 for what is none."""
+    value = plain.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    return float(value) if 0 < value < _LONGEST_US else 0.0
 
 
 def _integer(value: object) -> int:

@@ -29,6 +29,10 @@ from tailwave.recordings.readers.trace_timeline import collect, timeline_of
 WHAT: str = "profiles of ONNX Runtime (.json)"
 SUFFIXES: tuple[str, ...] = (".json",)
 RUNS: str = ""
+RECORD_GPU: str = (
+    "ONNX Runtime records GPU kernels in builds with --enable_cuda_profiling alone: record with "
+    "such a build and the CUDA execution provider, or with `nsys profile --trace=cuda`."
+)
 _SESSION = re.compile(rb'"cat"\s*:\s*"Session"')
 _STEP = "model_run"
 # A node's event is called after it and this; others of its events are fences.

@@ -26,13 +26,15 @@ class Reader(Protocol):
     """Reads the recordings of one profiler; a module with these names is one.
 
     ``WHAT`` names its files in a sentence ("exports of nsys (.sqlite)"), ``SUFFIXES`` are the ends
-    of their names in lower case, by which they are found in a folder, and ``RUNS`` is where the
-    profiler makes a folder for each run ("plugins/profile/*"; "" for nowhere).
+    of their names in lower case, by which they are found in a folder, ``RUNS`` is where the
+    profiler makes a folder for each run ("plugins/profile/*"; "" for nowhere), and ``RECORD_GPU``
+    is the sentence that says how to record what the GPU did.
     """
 
     WHAT: str
     SUFFIXES: tuple[str, ...]
     RUNS: str
+    RECORD_GPU: str
 
     def claims(self, path: Path, head: bytes) -> Certainty:
         """Say how sure it is of a file, from its name and its first bytes, unpacked."""

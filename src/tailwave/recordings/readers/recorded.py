@@ -36,6 +36,7 @@ from tailwave.recordings.readers.reader import ByteProgress, Certainty
 WHAT: str = "recordings of tailwave (.tailwave)"
 SUFFIXES: tuple[str, ...] = (".tailwave",)
 RUNS: str = ""
+RECORD_GPU: str = "Record again with `tailwave record`, and with no other profiler on the GPU."
 MAGIC: Final = b"tailwave recording\n"
 SCHEMA: Final = 1
 _LENGTH_BYTES: Final = 8

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import compress
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tailwave.model import Floats, GpuKind, HostKind, Ints
+from tailwave.model import Flags, Floats, GpuKind, HostKind, Ints
 from tailwave.recordings.activity.tables import Rows
 from tailwave.recordings.readers.trace_events import (
     Args,
@@ -24,6 +26,7 @@ from tailwave.recordings.readers.trace_events import (
     Metadata,
     Pairing,
     PreciseComplete,
+    arguments,
 )
 
 # Categories, in lower case as all releases since 2021 spell them but for case.
@@ -46,7 +49,6 @@ _RUNTIME_ENDS = ("_runtime", "_driver")
 _LAUNCH_ARROWS = frozenset({"ac2g", "async_cpu_to_gpu", "async"})
 _COMPLETES = frozenset({Complete, PreciseComplete})
 _OTHERS = frozenset({Metadata, FlowBegin, FlowEnd, Begin, End})
-_NO_ARGS = Args()
 # Kinds as one number: host kinds as they are, GPU kinds from 10 up.
 _GPU_BASE, _WAIT, _SPAN, _OTHER = 10, 100, 101, -1
 _LARGEST = int(np.iinfo(np.int64).max)
@@ -115,26 +117,6 @@ class _Products(dict[tuple[int, ...] | None, int]):
         return product
 
 
-class _Batch(dict[str, Callable[[Any], None]]):
-    """The complete events of a block in four lists; maps a category to what adds to its list."""
-
-    def __init__(self, kinds: _Kinds) -> None:
-        super().__init__()
-        self.host: list[Any] = []
-        self.gpu: list[Any] = []
-        self.waits: list[Any] = []
-        self.spans: list[Any] = []
-        self._kinds = kinds
-
-    def __missing__(self, category: str) -> Callable[[Any], None]:
-        kind = self._kinds[category]
-        rows = {_OTHER: [], _WAIT: self.waits, _SPAN: self.spans}.get(kind)
-        if rows is None:
-            rows = self.host if kind < _GPU_BASE else self.gpu
-        self[category] = rows.append
-        return rows.append
-
-
 class Columns:
     """All that has been read of a trace; the lists hold one table a block.
 
@@ -185,13 +167,13 @@ class Columns:
         self.left_out["end without a begin"] += self._pairing.ends_alone
 
     def _add_complete(self, events: Sequence[Any]) -> None:
-        batch = _Batch(self._kinds)
-        for event in events:
-            batch[event.cat](event)
-        self._add_host(batch.host)
-        self._add_gpu(batch.gpu)
-        self._add_waits(batch.waits)
-        self._add_spans(batch.spans)
+        kinds = self._kinds
+        kind = _ints([kinds[e.cat] for e in events])
+        gpu = kind // _GPU_BASE == 1
+        self._add_host(*_chosen(events, kind, (kind >= 0) & (kind < _GPU_BASE)))
+        self._add_gpu(*_chosen(events, kind - _GPU_BASE, gpu))
+        self._add_waits(_chosen(events, kind, kind == _WAIT)[0])
+        self._add_spans(_chosen(events, kind, kind == _SPAN)[0])
 
     def _add_other(self, event: Metadata | FlowBegin | FlowEnd) -> None:
         if not isinstance(event, Metadata):
@@ -217,8 +199,8 @@ class Columns:
         start, end, _ = self._times(events)
         self.spans += zip(start.tolist(), end.tolist(), strict=True)
 
-    def _times(self, events: list[Any]) -> tuple[Ints, Ints, list[Any]]:
-        """Start and end (ns) of the events whose times make sense, and those events."""
+    def _times(self, events: list[Any]) -> tuple[Ints, Ints, Flags]:
+        """Start and end (ns) of the events whose times make sense, and which those are."""
         begin = np.fromiter([e.ts for e in events], np.float64, len(events))
         length = np.fromiter([e.dur for e in events], np.float64, len(events))
         unknown, negative = np.isnan(length), length < 0
@@ -229,24 +211,24 @@ class Columns:
             self.left_out["negative duration"] += int(negative.sum())
             impossible = enormous & ~negative & ~unknown
             self.left_out["enormous time or duration"] += int(impossible.sum())
-            events = [e for e, ok in zip(events, good.tolist(), strict=True) if ok]
+            events = list(compress(events, good))
             begin, length = begin[good], length[good]
         if events and isinstance(events[0], PreciseComplete):
             start = _ints([round(e.ts * 1000) for e in events])
             took = _ints([round(e.dur * 1000) for e in events])
         else:
             start, took = _to_ns(begin), _to_ns(length)
-        return start, start + took, events
+        return start, start + took, good
 
-    def _add_host(self, events: list[Any]) -> None:
-        start, end, events = self._times(events)
+    def _add_host(self, events: list[Any], kind: Ints) -> None:
+        start, end, good = self._times(events)
+        events, kind = _chosen(events, kind, good)
         if not events:
             return
-        kinds, threads = self._kinds, self.threads
-        kind = _ints([kinds[e.cat] for e in events])
-        calls = np.flatnonzero(kind == self._launched_by)
+        threads = self.threads
+        calls = kind == self._launched_by
         correlation = np.full(len(events), -1, dtype=np.int64)
-        correlation[calls] = _column(_arguments([events[i] for i in calls]), "correlation")
+        correlation[calls] = _column(arguments(list(compress(events, calls))), "correlation")
         self.host.append(
             {
                 "start": start,
@@ -258,12 +240,13 @@ class Columns:
             }
         )
 
-    def _add_gpu(self, events: list[Any]) -> None:
-        start, end, events = self._times(events)
+    def _add_gpu(self, events: list[Any], kind: Ints) -> None:
+        start, end, good = self._times(events)
+        events, kind = _chosen(events, kind, good)
         if not events:
             return
-        kinds, places, products = self._kinds, self.places, self._products
-        args = _arguments(events)
+        places, products = self.places, self._products
+        args = arguments(events)
         device, stream = _column(args, "device"), _column(args, "stream")
         # Old recorders name device and stream only by the row that shows the event.
         device[device < 0] = [_small(events[i].pid) for i in np.flatnonzero(device < 0)]
@@ -273,7 +256,7 @@ class Columns:
                 "start": start,
                 "end": end,
                 "name": self._name_codes(events),
-                "kind": _ints([kinds[e.cat] - _GPU_BASE for e in events]),
+                "kind": kind,
                 "device": np.minimum(device, _LARGEST_SMALL),
                 "stream": stream,
                 "correlation": _column(args, "correlation"),
@@ -288,10 +271,11 @@ class Columns:
         )
 
     def _add_waits(self, events: list[Any]) -> None:
-        start, end, events = self._times(events)
+        start, end, good = self._times(events)
+        events = list(compress(events, good))
         if not events:
             return
-        args = _arguments(events)
+        args = arguments(events)
         stream, source, record = (
             np.where((column := _column(args, field)) >= _NO_STREAM, -1, column)
             for field in ("stream", "wait_on_stream", "record_correlation")
@@ -314,6 +298,11 @@ class Columns:
         return _ints([names[e.name] for e in events])
 
 
+def _chosen(events: Sequence[Any], kind: Ints, which: Flags) -> tuple[list[Any], Ints]:
+    """Pick some of the events, and their kinds."""
+    return list(compress(events, which.tolist())), kind[which]
+
+
 def _ints(values: list[int]) -> Ints:
     return np.fromiter(values, np.int64, len(values))
 
@@ -324,13 +313,9 @@ def _to_ns(us: Floats) -> Ints:
     return whole.astype(np.int64) * 1000 + np.rint((us - whole) * 1000).astype(np.int64)
 
 
-def _arguments(events: list[Any]) -> list[Args]:
-    return [e.args or _NO_ARGS for e in events]
-
-
 def _column(args: list[Args], field: str) -> Ints:
     """One argument of every event, -1 where it is absent, the largest integer where too large."""
-    values = [getattr(a, field) for a in args]
+    values = list(map(attrgetter(field), args))
     try:
         column = _ints(values)
     except OverflowError:

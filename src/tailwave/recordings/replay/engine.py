@@ -67,8 +67,8 @@ class _Core:
         self.began, self.ended = [0] * actions, [0] * actions
         self._work = program.work.sum(axis=1).tolist()
         self._hold = program.hold.tolist()
-        self._rows = program.rows.tolist()
-        self._targets = program.targets.tolist()
+        self._rows = program.rows[:, 0].tolist(), program.rows[:, 1].tolist()
+        self._targets = program.targets[:, 0].tolist(), program.targets[:, 1].tolist()
         self._target_row = program.target_row.tolist()
         self._target_lag = program.target_lag.tolist()
         self._stream = program.stream.tolist()
@@ -94,24 +94,49 @@ class _Core:
             if self._bounds[lane + 1] > self._bounds[lane]:
                 heapq.heappush(self._heap, (clock, self._bounds[lane], lane))
         while self._heap or self._release():
-            while self._heap:
-                clock, action, lane = heapq.heappop(self._heap)
-                self.began[action] = clock
-                first, last = self._rows[action]
-                for row in range(first, last):
-                    self._place(row, clock + self._latency[row])
-                self._hold_lane(clock + self._hold[action], action, lane, self._targets[action][0])
+            if self._heap:
+                self._perform()
+
+    def _perform(self) -> None:
+        """Perform actions in the order of time, until every lane is parked or has ended."""
+        heap, began, ended, end = self._heap, self.began, self.ended, self.end
+        work, hold, bounds = self._work, self._hold, self._bounds
+        (first, last), (target, last_target) = self._rows, self._targets
+        stream, queue, dep, latency = self._stream, self._queue, self._dep, self._latency
+        begin = self._begin
+        clock, action, lane = heapq.heappop(heap)
+        while True:
+            began[action] = clock
+            for row in range(first[action], last[action]):
+                if queue[stream[row]] or (dep[row] >= 0 and end[dep[row]] == _UNKNOWN):
+                    self._enqueue(row, clock + latency[row])
+                else:
+                    begin(row, clock + latency[row])
+            clock += hold[action]
+            if target[action] < last_target[action]:
+                self._hold_lane(clock, action, lane, target[action])
+            else:
+                ended[action] = clock
+                action += 1
+                if action < bounds[lane + 1]:
+                    following = clock + work[action], action, lane
+                    # A lane that runs alone needs no queue.
+                    clock, action, lane = heapq.heappushpop(heap, following) if heap else following
+                    continue
+            if not heap:
+                return
+            clock, action, lane = heapq.heappop(heap)
 
     def _issue_backlog(self) -> None:
         """Put into the streams what was issued before the recording began."""
-        owned = [first for first, last in self._rows if last > first]
+        owned = [first for first, last in zip(*self._rows, strict=True) if last > first]
         for row in range(min(owned, default=len(self.start))):
-            self._place(row, _LONG_AGO)
+            self._enqueue(row, _LONG_AGO)
 
-    def _place(self, row: int, arrival: int) -> None:
+    def _enqueue(self, row: int, arrival: int) -> None:
         """Let a row arrive in its stream; it starts at once if nothing unknown is before it."""
         queue = self._queue[self._stream[row]]
-        if not queue and (self._dep[row] < 0 or self._ready(row)):
+        if not queue and self._ready(row):
             self._begin(row, arrival)
         else:
             queue.append((row, arrival))
@@ -125,19 +150,19 @@ class _Core:
         return False
 
     def _begin(self, row: int, arrival: int) -> None:
-        stream = self._stream[row]
-        # A comparison, since max() costs a call and this runs for every row.
+        stream, other, fixed = self._stream[row], self._dep[row], self._fixed[row]
+        # Comparisons, since max() costs a call and this runs for every row.
         begin = self._free[stream] + self._gap[row]
         if begin < arrival:  # noqa: PLR1730
             begin = arrival
-        other = self._dep[row]
-        if other >= 0:
-            begin = max(begin, self.end[other] + self._dep_lag[row])
-        if self._fixed[row] >= 0:
-            begin = self._fixed[row]
+        if other >= 0 and begin < (done := self.end[other] + self._dep_lag[row]):
+            begin = done
+        if fixed >= 0:
+            begin = fixed
         end = begin + self._duration[row]
         self.start[row], self.end[row] = begin, end
-        self._free[stream] = max(self._free[stream], end)
+        if self._free[stream] < end:  # noqa: PLR1730
+            self._free[stream] = end
         if row in self._held_streams or row in self._parked:
             self._wake(row)
 
@@ -155,7 +180,7 @@ class _Core:
 
     def _hold_lane(self, clock: int, action: int, lane: int, target: int) -> None:
         """Hold a lane until its targets are done, then have it perform its next action."""
-        last = self._targets[action][1]
+        last = self._targets[1][action]
         while target < last:
             row = self._target_row[target]
             if self.end[row] == _UNKNOWN:

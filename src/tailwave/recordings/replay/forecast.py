@@ -9,22 +9,21 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from tailwave.model import GpuKind, Ints, Prediction, StepTime
+from tailwave.model import Flags, Ints, Prediction, StepTime
 from tailwave.recordings.replay.change import Change
 from tailwave.recordings.replay.division import Cause, Division, divide
 from tailwave.recordings.replay.engine import run
-from tailwave.recordings.replay.overhead import Overhead, unprofiled
+from tailwave.recordings.replay.measured import ImpossibleTimeError, at_measured
+from tailwave.recordings.replay.overhead import GPU_SPREAD, unprofiled
 from tailwave.recordings.replay.program import Program, same
 from tailwave.recordings.replay.recorded import compile_program
 from tailwave.recordings.replay.sample import sampled
-from tailwave.recordings.timeline.calls import crosses_link
+from tailwave.recordings.timeline.calls import crosses_link, is_migration
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.intervals import covered_by_group
 
 # A replay that does not give the recorded step back within this share is not to be trusted.
 IDENTITY_TOLERANCE = 0.05
-# Kernels themselves take longer or shorter from run to run (clocks, memory): the least range given.
-GPU_SPREAD = 0.05
 _US_PER_MS = 1_000
 
 
@@ -41,7 +40,9 @@ class Forecast(msgspec.Struct, frozen=True):
     ``recorded`` is the program whose run gives the recording back, of the steps ``replayed`` alone;
     ``likely`` the same without the recorder's cost, and ``now`` what a step of it takes.
     ``identity_error`` is by how much the recorded steps were missed when they were replayed
-    unchanged, as a share of them. ``answers`` keeps what was asked, by the names of the what-ifs.
+    unchanged, as a share of them; ``scale`` takes that off every step that is run. ``doubt`` is a
+    sentence about the step now, where there is one to be said. ``answers`` keeps what was asked, by
+    the names of the what-ifs.
     """
 
     case: Case
@@ -51,7 +52,8 @@ class Forecast(msgspec.Struct, frozen=True):
     likely: Program
     now: StepTime
     identity_error: float
-    overhead: Overhead
+    scale: float
+    doubt: str
     answers: dict[tuple[str, ...], Prediction]
 
     @property
@@ -60,18 +62,21 @@ class Forecast(msgspec.Struct, frozen=True):
         return self.identity_error <= IDENTITY_TOLERANCE
 
     @property
-    def unknown_cost(self) -> str:
-        """What is to be said where the recorder's cost is not known and may matter, else ""."""
-        now = self.now
-        milliseconds = now.low_us / _US_PER_MS
-        low = f"{milliseconds:.2f} ms" if milliseconds >= 1 else f"{now.low_us:.0f} us"
+    def doubts(self) -> tuple[str, ...]:
+        """What is to be said of the step now: a measured time not used, a cost not known."""
+        now, said = self.now, ((self.doubt,) if self.doubt else ())
         if now.by != "recorded" or now.low_us >= now.us * (1 - GPU_SPREAD):
-            return ""
+            return said
         kind = self.case.timeline.kind
         recorder = "tailwave's recorder" if kind == "record" else kind
+        milliseconds = now.low_us / _US_PER_MS
+        low = f"{milliseconds:.2f} ms" if milliseconds >= 1 else f"{now.low_us:.0f} us"
         return (
-            f"What {recorder} itself cost the host is not known and was not taken off: without it "
-            f"a step may take as little as {low}."
+            *said,
+            (
+                f"What {recorder} itself cost the host is not known and was not taken off: without "
+                f"it a step may take as little as {low}."
+            ),
         )
 
     def after(self, *changes: Change) -> Outlook:
@@ -79,7 +84,7 @@ class Forecast(msgspec.Struct, frozen=True):
         program, notes = self.changed(*changes)
         if same(program, self.likely):
             return Outlook(self.now.us, notes)
-        return Outlook(max(run(program).step_us, self._least(program)), notes)
+        return Outlook(max(run(program).step_us * self.scale, self._least(program)), notes)
 
     def _least(self, program: Program) -> float:
         """Time (us) that the GPU needs for a step when its streams overlap no more than recorded.
@@ -88,17 +93,24 @@ class Forecast(msgspec.Struct, frozen=True):
         them too freely. What the recorded step kept busy, a change shortens in proportion.
         """
         busy = self.division.us(Cause.KERNEL) + self.division.us(Cause.COLLECTIVE)
-        likely = self._needed(self.likely)
-        return busy * self._needed(program) / likely if likely else 0.0
-
-    def _needed(self, program: Program) -> float:
-        """Time (ns) that the work of a step keeps the GPU busy, overlapping as recorded."""
-        gpu = self.case.timeline.gpu
         names = self.case.timeline.names
         # Copies over the link leave the GPU free meanwhile; one within it keeps its memory busy.
-        crosses = np.array([crosses_link(name) for name in names], dtype=bool)
-        counted = program.counts & (program.row_step >= 0)
-        counted &= ~((gpu.kind[program.row] == GpuKind.MEMCPY) & crosses[gpu.name[program.row]])
+        pages = np.array([is_migration(name) for name in names], dtype=bool)
+        copies = np.array([crosses_link(name) for name in names], dtype=bool)
+        moving = self.division.us(Cause.MIGRATION)
+        return busy * self._shorter(program, ~pages & ~copies) + moving * self._shorter(
+            program, pages
+        )
+
+    def _shorter(self, program: Program, names: Flags) -> float:
+        """How much of the time of some rows, by their names, a change leaves."""
+        likely = self._needed(self.likely, names)
+        return self._needed(program, names) / likely if likely else 0.0
+
+    def _needed(self, program: Program, names: Flags) -> float:
+        """Time (ns) that rows of these names keep the GPU busy in a step, as they overlapped."""
+        gpu = self.case.timeline.gpu
+        counted = program.counts & (program.row_step >= 0) & names[gpu.name[program.row]]
         rows, step = program.row[counted], program.row_step[counted]
         start, end, count = gpu.start[rows], gpu.end[rows], program.step_count
         busy = covered_by_group(start, end, step, count)
@@ -121,28 +133,40 @@ def forecast(case: Case) -> Forecast:
     """Prepare a case for what-ifs."""
     duration = case.steps.duration
     recorded, replayed = sampled(compile_program(case), duration)
-    missed = np.abs(run(recorded).step - duration[replayed])
+    again = run(recorded)
+    missed = np.average(np.abs(again.step - duration[replayed]), weights=recorded.weight)
     length = np.average(duration[replayed], weights=recorded.weight)
-    overhead = unprofiled(case, recorded)
+    scale = case.step_us / again.step_us if again.step_us else 1.0
+    likely, now, doubt = _likely(case, recorded, scale)
     return Forecast(
         case=case,
         division=divide(case),
         recorded=recorded,
         replayed=replayed,
-        likely=overhead.likely,
-        now=_now(case, overhead),
-        identity_error=float(np.average(missed, weights=recorded.weight) / max(length, 1)),
-        overhead=overhead,
+        likely=likely,
+        now=now,
+        identity_error=float(missed / max(length, 1)),
+        scale=scale,
+        doubt=doubt,
         answers={},
     )
 
 
-def _now(case: Case, overhead: Overhead) -> StepTime:
-    now = run(overhead.likely).step_us
-    return StepTime(
-        us=now,
-        low_us=min(run(overhead.fastest).step_us, now * (1 - GPU_SPREAD)),
-        high_us=max(run(overhead.slowest).step_us, now * (1 + GPU_SPREAD)),
-        by="estimated" if overhead.known else "recorded",
-        recorded_us=case.step_us,
+def _likely(case: Case, recorded: Program, scale: float) -> tuple[Program, StepTime, str]:
+    """Return the program without the recorder, its step, and what is in doubt about that."""
+    measured_us, doubt = case.timeline.plain_step_us, ""
+    if measured_us > 0:
+        try:
+            program = at_measured(case, recorded, round(measured_us * 1e3 / scale))
+        except ImpossibleTimeError as impossible:
+            doubt = f"The step's measured time is not used. {impossible}"
+        else:
+            us = run(program).step_us * scale
+            return program, StepTime(us, us, us, "measured", case.step_us), ""
+    overhead = unprofiled(case, recorded)
+    us, low, high = (
+        run(program).step_us * scale
+        for program in (overhead.likely, overhead.fastest, overhead.slowest)
     )
+    by = "estimated" if overhead.known else "recorded"
+    return overhead.likely, StepTime(us, min(low, us), max(high, us), by, case.step_us), doubt

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -54,9 +55,13 @@ def replay(timelines: Iterable[Timeline], path: str) -> Replay:
 
     Raises UnreadableInputError for one whose predictions would mean nothing.
     """
-    ranks = [timeline for timeline in timelines if len(timeline.gpu)]
+    recorded = list(timelines)
+    ranks = [timeline for timeline in recorded if len(timeline.gpu)]
     if not ranks:
-        raise UnreadableInputError(f"{path} holds no GPU activity, so nothing can be replayed.")
+        why = f"{path} holds no GPU activity, so nothing can be replayed."
+        raise UnreadableInputError(
+            " ".join((why, *chain.from_iterable(one.notes for one in recorded[:1])))
+        )
     slowest = max((prepare(timeline) for timeline in ranks), key=lambda one: one.case.step_us)
     likely = _forecast(slowest, path)
     source = Source(
@@ -65,8 +70,7 @@ def replay(timelines: Iterable[Timeline], path: str) -> Replay:
         events=sum(timeline.events for timeline in ranks),
         ranks=tuple(timeline.rank for timeline in ranks),
     )
-    unknown = (likely.unknown_cost,) if likely.unknown_cost else ()
-    return Replay(likely, source, (*_rank_notes(ranks, slowest), *slowest.notes, *unknown))
+    return Replay(likely, source, (*_rank_notes(ranks, slowest), *slowest.notes, *likely.doubts))
 
 
 def _forecast(prepared: Prepared, path: str) -> Forecast:

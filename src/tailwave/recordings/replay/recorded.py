@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, Flags, HostKind, Ints, Timeline
+from tailwave.recordings.replay.pages import with_pages
 from tailwave.recordings.replay.program import Program, expanded
 from tailwave.recordings.replay.timing import NEVER, row_timing
 from tailwave.recordings.timeline.calls import Call, classify_all, is_device_wait
@@ -13,6 +14,7 @@ from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 from tailwave.recordings.timeline.intervals import overlap
 from tailwave.recordings.timeline.launches import filled_in_streams, issued
+from tailwave.recordings.timeline.migrations import launched
 
 # A launch call that takes this long (ns) beside a backlog was held by the full queue.
 _HELD_CALL_NS = 50_000
@@ -31,7 +33,7 @@ class _Actions(msgspec.Struct, frozen=True):
 
 def compile_program(case: Case) -> Program:
     """Turn a recording into a program; its run reproduces the recorded times."""
-    timeline, steps = case.timeline, case.steps
+    (timeline, kept), steps = launched(case.timeline), case.steps
     actions = _actions(case)
     order, rows = _issue_order(timeline, actions)
     position = np.full(len(timeline.gpu), -1, dtype=np.int64)
@@ -45,11 +47,11 @@ def compile_program(case: Case) -> Program:
         axis=0,
         return_inverse=True,
     )[1].ravel()
-    gpu_step = steps.gpu_step[order]
+    gpu_step = steps.gpu_step[kept[order]]
     step = np.searchsorted(steps.host_start, actions.start, side="right") - 1
     # The work before the last boundary is the last step's; what follows it is no step's.
     step[(actions.start >= steps.host_end[-1]) & (actions.mark < 0)] = len(steps)
-    return Program(
+    program = Program(
         lane=actions.lane,
         work=_work(case, actions),
         logged=_logged(case, actions),
@@ -63,7 +65,7 @@ def compile_program(case: Case) -> Program:
         host_row=actions.host_row,
         activity=_activity(case, actions),
         lane_start=_lane_starts(actions),
-        row=order,
+        row=kept[order],
         row_step=gpu_step,
         stream=streams.astype(np.int64),
         duration=(timeline.gpu.end - timeline.gpu.start)[order],
@@ -77,6 +79,7 @@ def compile_program(case: Case) -> Program:
         opens=int(steps.complete_from[0]),
         weight=np.ones(len(steps)),
     )
+    return with_pages(case, program)
 
 
 def _actions(case: Case) -> _Actions:

@@ -11,8 +11,14 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, Ints, Timeline
-from tailwave.recordings.replay.dependencies import UNEXPLAINED_NS, DependencyFinder, joined_rows
+from tailwave.recordings.replay.dependencies import (
+    UNEXPLAINED_NS,
+    joined_rows,
+    rows_ended_just_then,
+    waits_are_recorded,
+)
 from tailwave.recordings.replay.program import Dependency
+from tailwave.recordings.timeline.streams import reach_before, stream_numbers
 
 # Long before every moment of a recording, with room to add to it.
 NEVER = np.iinfo(np.int64).min // 4
@@ -45,39 +51,39 @@ def row_timing(timeline: Timeline, usual: int, order: Ints, position: Ints, call
     usual_gap = int(np.median(switching)) if len(switching) else 0
     latency = np.where(queued, np.minimum(usual, np.maximum(since_issue, 0)), since_issue)
     gap = np.where(queued, since_before, np.minimum(usual_gap, since_before))
-    dep = np.full(len(order), -1, dtype=np.int64)
-    lag = np.zeros(len(order), dtype=np.int64)
-    kind = np.zeros(len(order), dtype=np.uint8)
+    joined, source = joined_rows(timeline)
+    join = np.full(len(gpu), -1, dtype=np.int64)
+    join[joined] = source
+    join = join[order]
+    # None at all where what it is said to have waited for ended after it started.
+    join[(join >= 0) & (gpu.end[join] > start)] = -1
     waited = start - np.maximum(before, np.where(known, called + usual, NEVER))
     waited = np.where(before > NEVER, waited, np.where(known, waited, 0))
-    finder = DependencyFinder(timeline)
-    for index in np.flatnonzero(waited > UNEXPLAINED_NS):
-        found, why = finder.find(int(order[index]), int(start[index] - waited[index]))
-        if found < 0:
-            continue
-        dep[index], kind[index] = position[found], why
-        lag[index] = start[index] - gpu.end[found]
-        latency[index] = min(usual, int(since_issue[index]))
-        gap[index] = min(usual_gap, int(since_before[index]))
-    for row, source in joined_rows(timeline, order, position).items():
-        # A join that was not binding in the recording can be in a changed run.
-        if dep[row] < 0 and gpu.end[order[source]] <= start[row]:
-            dep[row], kind[row] = source, Dependency.EVENT
-            lag[row] = min(usual_gap, int(start[row] - gpu.end[order[source]]))
+    unexplained = np.flatnonzero(waited > UNEXPLAINED_NS)
+    found, why = rows_ended_just_then(
+        timeline, order[unexplained], start[unexplained] - waited[unexplained]
+    )
+    if waits_are_recorded(timeline):
+        just = (join[unexplained] >= 0) & (
+            start[unexplained] - gpu.end[join[unexplained]] <= UNEXPLAINED_NS
+        )
+        found[just], why[just] = join[unexplained[just]], Dependency.EVENT
+    dep = np.full(len(order), -1, dtype=np.int64)
+    kind = np.zeros(len(order), dtype=np.uint8)
+    lag = np.zeros(len(order), dtype=np.int64)
+    dep[unexplained], kind[unexplained] = found, why
+    bound = dep >= 0
+    lag[bound] = start[bound] - gpu.end[dep[bound]]
+    latency[bound] = np.minimum(usual, since_issue[bound])
+    gap[bound] = np.minimum(usual_gap, since_before[bound])
+    # A join that was not binding in the recording can be in a changed run.
+    slack = ~bound & (join >= 0)
+    dep[slack], kind[slack] = join[slack], Dependency.EVENT
+    lag[slack] = np.minimum(usual_gap, start[slack] - gpu.end[join[slack]])
+    dep[dep >= 0] = position[dep[dep >= 0]]
     return Timing(latency, gap, dep, lag, kind)
 
 
 def stream_predecessor_end(timeline: Timeline, order: Ints) -> Ints:
     """End of what ran before each row in its stream, in order of issue; long ago if nothing."""
-    gpu = timeline.gpu
-    result = np.full(len(order), NEVER, dtype=np.int64)
-    key = np.lexsort((np.arange(len(order)), gpu.stream[order], gpu.device[order]))
-    ends = gpu.end[order][key]
-    device, stream = gpu.device[order][key], gpu.stream[order][key]
-    fresh = np.ones(len(key), dtype=bool)
-    fresh[1:] = (np.diff(device) != 0) | (np.diff(stream) != 0)
-    for low, high in zip(
-        np.flatnonzero(fresh), np.append(np.flatnonzero(fresh)[1:], len(key)), strict=True
-    ):
-        result[key[low + 1 : high]] = np.maximum.accumulate(ends[low:high])[:-1]
-    return result
+    return reach_before(stream_numbers(timeline)[order], timeline.gpu.end[order], NEVER)

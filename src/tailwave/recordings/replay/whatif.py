@@ -18,6 +18,7 @@ from tailwave.recordings.replay.gpu_changes import (
     merge_small_grids,
     sm_count,
     spread,
+    whole_warps,
 )
 from tailwave.recordings.replay.host_changes import (
     cuda_graph,
@@ -26,6 +27,7 @@ from tailwave.recordings.replay.host_changes import (
     no_sync,
     unstretched,
 )
+from tailwave.recordings.replay.pages import prefetch_pages
 
 # What brings back less than this share of the step adds nothing to a combination.
 _WORTH_ADDING = 0.01
@@ -62,6 +64,12 @@ WHATIFS: tuple[WhatIf, ...] = (
         unstretched,
         cures=("host-threads", "free-the-gil"),
     ),
+    WhatIf(
+        "prefetch-pages",
+        "pages of managed memory move ahead of use",
+        prefetch_pages,
+        cures=("pinned-copies",),
+    ),
     WhatIf("async-copy", "copies are pinned and overlapped", async_copy),
     WhatIf(
         "no-interference", "the delayed stream has SMs of its own", isolated, cures=("partition",)
@@ -86,6 +94,7 @@ WHATIFS: tuple[WhatIf, ...] = (
         grid,
         cures=("whole-waves", "persistent-kernel"),
     ),
+    WhatIf("whole-warps", "every warp of a CTA is whole", whole_warps),
     WhatIf(
         "no-small-grid",
         "small grids use every SM",

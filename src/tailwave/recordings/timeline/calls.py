@@ -16,11 +16,12 @@ class Call(enum.IntEnum):
 
     OTHER = 0
     LAUNCH = 1  # enqueues a kernel or a graph
-    COPY = 2  # enqueues a copy or a memset; may hold the host
+    COPY = 2  # enqueues a copy, a memset or a prefetch of pages; may hold the host
     WAIT = 3  # holds the host until the GPU has done something
     ALLOCATE = 4  # takes or frees memory; may hold the host and the GPU
     STREAM_WAIT = 5  # makes a stream wait for an event; the host goes on
     RECORD = 6  # records an event
+    LOAD = 7  # loads code for the GPU
 
 
 # CUDA runtime (cudaX), driver (cuX) and HIP (hipX) spell the same call in the same way but for
@@ -29,15 +30,20 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
     (Call.WAIT, r"(Device|Stream|Event|Ctx|Context|Thread)Synchronize"),
     (Call.STREAM_WAIT, r"StreamWait(Event|Value)"),
     (Call.RECORD, r"EventRecord"),
+    (Call.LOAD, r"((Library)?Load|Link(Create|Add|Complete))"),
     (Call.LAUNCH, r"(Launch(?!HostFunc)|GraphLaunch)"),
-    (Call.COPY, r"(Memcpy|Memset)"),
+    (Call.COPY, r"(Memcpy|Memset|MemPrefetch)"),
     (
         Call.ALLOCATE,
         r"(Malloc|Free|(Mem)?Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
     ),
 )
+_PREFETCH = re.compile(r"^(cuda|cu|hip)MemPrefetch")
 _DEVICE_WAIT = re.compile(r"^(cuda|cu|hip)(Device|Ctx|Context|Thread)Synchronize")
 _GRAPH_LAUNCH = re.compile(r"^(cuda|cu|hip)GraphLaunch")
+# Pages of managed memory; why they moved stands after a comma, unless they were touched.
+_MIGRATION = re.compile(r"(?:Memcpy \w+|GPU page faults) \(managed(?:, (\w+))?\)$")
+_PREFETCH = re.compile(r"^(cuda|cu|hip)MemPrefetch")
 _SYNCHRONOUS_COPY = re.compile(r"^(cuda|cu|hip)Memcpy(?!.*(Async|Peer))")
 _COMPILED = (
     *((call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS),
@@ -74,6 +80,11 @@ def is_synchronous_copy(name: str) -> bool:
     return _SYNCHRONOUS_COPY.match(name) is not None
 
 
+def is_prefetch(name: str) -> bool:
+    """Tell whether a call moves pages of managed memory, for which it holds the host."""
+    return _PREFETCH.match(name) is not None
+
+
 # A copy of at least this many bytes takes its time for the bytes; a smaller one fetches a value,
 # and what it costs is the wait.
 SIZEABLE_COPY = 1 << 20
@@ -85,8 +96,14 @@ def is_pageable(name: str) -> bool:
 
 
 def is_migration(name: str) -> bool:
-    """Tell whether a copy's name says that it moved pages of managed memory."""
-    return "(managed)" in name
+    """Tell whether a copy's name says that pages of managed memory moved, or faulted."""
+    return why_moved(name) != ""
+
+
+def why_moved(name: str) -> str:
+    """Return why pages moved: "touched", "prefetched", "evicted"; "" for copies of other memory."""
+    match = _MIGRATION.match(name)
+    return (match[1] or "touched") if match else ""
 
 
 def crosses_link(name: str) -> bool:

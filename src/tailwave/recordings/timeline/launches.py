@@ -5,24 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from tailwave.model import Flags, GpuKind, Ints, Timeline
+from tailwave.recordings.timeline.migrations import migrations
 
 # Before every moment of a recording: what is not in it was issued before it began.
 NOT_RECORDED = int(np.iinfo(np.int64).min)
 # Launch to start on an idle GPU when the recording never shows it (ns): H200, profiled and not,
 # 4 to 10 us.
 DEFAULT_LATENCY_NS = 5_000
-# Work that has arrived at an idle GPU begins after as much (ns) at the latest: up to 60 us were seen
+# Work that has arrived at an idle GPU begins within this (ns) at the latest: up to 60 us were seen
 # on a profiled H200. What takes longer was kept by something that is not recorded.
 LONGEST_LATENCY_NS = 100_000
 
 
 def issued(timeline: Timeline) -> Ints:
-    """Return when the call that launched each GPU row began (ns), or NOT_RECORDED."""
+    """Return when the call that launched each GPU row began (ns), or NOT_RECORDED.
+
+    Pages move when they are touched, so at their own start.
+    """
     launch = timeline.gpu.launch
     moment = np.full(len(launch), NOT_RECORDED, dtype=np.int64)
     known = launch >= 0
     moment[known] = timeline.host.start[launch[known]]
-    return moment
+    return np.where(migrations(timeline), timeline.gpu.start, moment)
 
 
 def issued_in_order(timeline: Timeline) -> Ints:

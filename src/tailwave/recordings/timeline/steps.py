@@ -295,7 +295,10 @@ def _clipped(timeline: Timeline, bounds: _Bounds) -> _Bounds:
     starts = [int(column.min()) for column in (host.start[calls], gpu.start) if len(column)]
     if not ends:
         return bounds
-    start, end = (np.clip(column, min(starts), max(ends)) for column in (bounds.start, bounds.end))
+    first, last = min(starts), max(ends)
+    start, end = np.minimum(bounds.start, last), np.minimum(bounds.end, last)
+    # A step may begin long before its first call, but not by more than all that was recorded.
+    start = np.where(first - start > last - first, first, start)
     return msgspec.structs.replace(bounds, start=start, end=end)
 
 

@@ -219,11 +219,11 @@ def test_pytorch_is_recorded_by_its_own_profiler(
     ran = here.run("record", "-o", "run.tailwave", "--chrome", "t.json", "--", *command)
     said = "tailwave: 30 steps recorded by PyTorch's profiler in run.json.gz, t.json\n"
     assert (ran.code, ran.err) == (0, said)
-    events = json.loads(gzip.decompress((here.folder / "run.json.gz").read_bytes()))
-    assert [event for event in events if event[0] == "+"] == [
+    trace = json.loads(gzip.decompress((here.folder / "run.json.gz").read_bytes()))
+    assert [event for event in trace["traceEvents"] if event[0] == "+"] == [
         f"+ProfilerStep#{number}" for number in range(30)
     ]
-    assert json.loads((here.folder / "t.json").read_bytes()) == events
+    assert json.loads((here.folder / "t.json").read_bytes()) == trace
 
 
 def test_pytorch_without_cuda_beside_another_package_is_recorded_by_cupti(here: Machine) -> None:

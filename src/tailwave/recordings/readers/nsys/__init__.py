@@ -25,12 +25,18 @@ from tailwave.recordings.readers.nsys import tables
 from tailwave.recordings.readers.nsys.database import MAGIC, Database
 from tailwave.recordings.readers.nsys.devices import devices_of, metric_notes
 from tailwave.recordings.readers.nsys.names import Names
+from tailwave.recordings.readers.nsys.notes import host_faults, quotes
 from tailwave.recordings.readers.reader import ByteProgress, Certainty
 
 WHAT: str = "exports of nsys (.sqlite)"
 SUFFIXES: tuple[str, ...] = (".sqlite", ".sqlite3", ".nsys-rep", ".qdrep", ".sqlite.gz")
 RUNS: str = ""
 _RECORD_CUDA: Final = "record with `nsys profile --trace=cuda,nvtx`"
+RECORD_GPU: str = (
+    "Record with `nsys profile --trace=cuda,nvtx`, an nsys as new as the driver, with rights to "
+    "profile the GPU and no other profiler on it, until the GPU is done: a capture range "
+    "(--capture-range, --duration) that ends before, or a program that is killed, loses its work."
+)
 
 
 def claims(path: Path, head: bytes) -> Certainty:
@@ -83,7 +89,10 @@ def _timelines(database: Database) -> list[Timeline]:
     every = tables.Parts(gpu, host, tables.wait_rows(database, names)).placed()
     parts = every.timed()
     if len(parts.gpu["start"]) + len(parts.host["start"]) == 0:
-        raise UnreadableInputError(f"{database.path} holds no CUDA activity: {_RECORD_CUDA}.")
+        why = " ".join(
+            (f"{database.path} holds no CUDA activity: {_RECORD_CUDA}.", *quotes(database))
+        )
+        raise UnreadableInputError(why)
     using = parts.gpu if len(parts.gpu["start"]) else parts.host
     processes = np.unique(using["process"]).tolist()
     metrics = metric_notes(database)
@@ -117,7 +126,12 @@ def _timeline(
         kind="nsys",
         path=str(database.path),
         events=len(parts),
-        notes=(*_graph_notes(parts), *metrics),
+        notes=(
+            *_graph_notes(parts),
+            *metrics,
+            *host_faults(database, process),
+            *(() if len(work["start"]) else quotes(database, process)),
+        ),
     )
 
 

@@ -69,7 +69,8 @@ def devices_of(database: Database, process: int) -> tuple[DeviceInfo, ...]:
         found = {_number(row[1]): (gpus.get(_number(row[0])), _number(row[3])) for row in own}
         return tuple(_device(index, row, sms) for index, (row, sms) in sorted(found.items()))
     # Without a numbering of the process, the driver's own number is the best there is.
-    return tuple(_device(max(_number(row[10]), 0) or i, row, 0) for i, row in gpus.items())
+    driver = {_number(row[10]): row for row in listed if _number(row[10]) >= 0}
+    return tuple(_device(index, row, 0) for index, row in sorted((driver or gpus).items()))
 
 
 def _device(index: int, row: tuple[object, ...] | None, sms: int) -> DeviceInfo:

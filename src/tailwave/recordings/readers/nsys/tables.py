@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Flags, GpuKind, HostKind, Ints, SmallInts
+from tailwave.recordings.activity.names import MIGRATIONS
 from tailwave.recordings.activity.tables import Rows, taken
 from tailwave.recordings.readers.nsys.database import Cell, Database, first, product, total
 from tailwave.recordings.readers.nsys.names import Names
@@ -66,6 +67,7 @@ _GPU_TABLES: Final = (
     "CUPTI_ACTIVITY_KIND_MEMCPY",
     "CUPTI_ACTIVITY_KIND_MEMSET",
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+    "CUDA_UM_GPU_PAGE_FAULT_EVENTS",
 )
 RUNTIME: Final = "CUPTI_ACTIVITY_KIND_RUNTIME"
 NVTX: Final = "NVTX_EVENTS"
@@ -91,9 +93,9 @@ def thread_of(global_id: Ints) -> Ints:
 
 
 def gpu_rows(database: Database, names: Names) -> Rows:
-    """Read the work of all GPUs and processes: kernels, copies, memsets, graphs as a whole."""
-    parts = [_kernels(database, names), _copies(database, names), _memsets(database, names)]
-    rows = _joined([*parts, _graphs(database, names)])
+    """Read the work of all GPUs and processes, with what moved pages of managed memory."""
+    readers = (_kernels, _copies, _memsets, _graphs, _page_faults)
+    rows = _joined([read(database, names) for read in readers])
     return _kept(rows, ~_also_by_node(rows))
 
 
@@ -128,9 +130,20 @@ def _kernels(database: Database, names: Names) -> Rows:
 
 
 def _copies(database: Database, names: Names) -> Rows:
-    own = ("bytes", "copyKind", "srcKind", "dstKind")
+    own = ("bytes", "copyKind", "srcKind", "dstKind", "migrationCause")
     got = database.columns(_GPU_TABLES[1], _cells((*_WHEN, *own), graph_node="graphNodeId"))
-    name = names.of_copies(got["copyKind"], got["srcKind"], got["dstKind"])
+    name = np.empty(len(got["start"]), dtype=np.int32)
+    pages = np.isin(got["copyKind"], list(MIGRATIONS))
+    copied, moved = taken(got, ~pages), taken(got, pages)
+    name[~pages] = names.of_copies(copied["copyKind"], copied["srcKind"], copied["dstKind"])
+    name[pages] = names.of_migrations(moved["copyKind"], moved["migrationCause"])
+    return _gpu_part(got, GpuKind.MEMCPY, name)
+
+
+def _page_faults(database: Database, names: Names) -> Rows:
+    """Read groups of page faults of GPUs: the time from the fault until the page was there."""
+    got = database.columns(_GPU_TABLES[4], _WHEN)
+    name = names.named(got["start"] * 0, lambda _: "GPU page faults (managed)")
     return _gpu_part(got, GpuKind.MEMCPY, name)
 
 

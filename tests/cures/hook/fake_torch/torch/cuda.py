@@ -8,6 +8,7 @@ from types import SimpleNamespace
 _queued: list[Callable[[], None]] = []
 _up = [False]
 _clock = [0.0]
+available = [True]
 current: list[Stream] = []
 
 
@@ -28,6 +29,15 @@ def init() -> None:
 def is_initialized() -> bool:
     """Tell whether it has started."""
     return _up[0]
+
+
+def is_available() -> bool:
+    """Tell whether there is one."""
+    return available[0]
+
+
+def synchronize() -> None:
+    """Wait for nothing."""
 
 
 def is_current_stream_capturing() -> bool:

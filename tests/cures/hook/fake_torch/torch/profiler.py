@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 events: list[str] = []
+configs: list[object] = []
 
 
 def supported_activities() -> set[str]:
@@ -16,12 +17,21 @@ def supported_activities() -> set[str]:
 class profile:  # noqa: N801  torch's name
     """Records annotations."""
 
-    def __init__(self, activities: set[str]) -> None:
-        """Take the activities."""
+    def __init__(self, activities: set[str], experimental_config: object = None) -> None:
+        """Take the activities, and what is experimental."""
         self.activities = activities
+        configs.extend([experimental_config] if experimental_config else [])
 
     def start(self) -> None:
-        """Start."""
+        """Start at once."""
+        events.append("start")
+
+    def prepare_trace(self) -> None:
+        """Get ready."""
+        events.append("prepare")
+
+    def start_trace(self) -> None:
+        """Start, once it is ready."""
         events.append("start")
 
     def stop(self) -> None:
@@ -30,7 +40,7 @@ class profile:  # noqa: N801  torch's name
 
     def export_chrome_trace(self, path: str) -> None:
         """Write the events."""
-        Path(path).write_text(json.dumps(events), "utf-8")
+        Path(path).write_text(json.dumps({"traceEvents": events}), "utf-8")
 
 
 class record_function:  # noqa: N801  torch's name

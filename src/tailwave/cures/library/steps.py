@@ -62,6 +62,9 @@ class HostSteps:
         """Take the time from the last mark to the next for no step."""
         self._last = None
 
+    def finish(self) -> None:
+        """Wait for nothing: all is known."""
+
 
 class GpuSteps:
     """Steps by CUDA events: each mark records one in its current stream, and waits for nothing."""

@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from tailwave.cures.hook import steps
+from tailwave.cures.library import steps
 
 
 class Gpu(ModuleType):
