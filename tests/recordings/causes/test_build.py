@@ -31,8 +31,8 @@ from tests.builders import Trace, kernel, steps
 
 
 def step_of_500() -> Forecast:
-    """Forecast a step that takes 500 us, bound by the GPU."""
-    body = kernel("k", 5, 505)
+    """Forecast a step that takes 500 us, bound by the GPU from its first moment on."""
+    body = kernel("k", 0, 500)
     timeline = steps(3, 20, lambda trace: trace.launch(0, 4, body), gpu=500)
     return forecast(prepare(timeline).case)
 
