@@ -7,14 +7,18 @@ of them can issue at a time; threads that work at once are lanes of their own.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import msgspec
 import numpy as np
 
-from tailwave.model import HostKind, Ints, Timeline
-from tailwave.recordings.timeline.intervals import overlap, union
+from tailwave.model import Floats, HostKind, Ints, Timeline
+from tailwave.recordings.timeline.intervals import union
 
 # Threads whose busy times overlap by less than this share take turns.
 _TAKE_TURNS = 0.05
+# Overlaps that are compared at once, which bounds the memory that it takes.
+_PAIRS_AT_ONCE = 1 << 20
 
 
 class Nesting(msgspec.Struct, frozen=True):
@@ -136,17 +140,23 @@ def build_lanes(timeline: Timeline) -> list[Lane]:
     """Flatten the issuing threads and join those that take turns."""
     by_thread = np.argsort(timeline.host.thread, kind="stable")
     threads = timeline.host.thread[by_thread]
-    groups: list[list[_Flat]] = []
+    flats: list[_Flat] = []
     for thread in issuing_threads(timeline):
         low, high = np.searchsorted(threads, (thread, thread + 1))
-        flat = _flat(timeline, thread, by_thread[low:high])
-        for group in groups:
-            same_process = timeline.threads[group[0].thread].pid == timeline.threads[thread].pid
-            if same_process and all(_take_turns(flat, other) for other in group):
-                group.append(flat)
-                break
-        else:
-            groups.append([flat])
+        flats.append(_flat(timeline, thread, by_thread[low:high]))
+    clashes = _clashes([flat.busy for flat in flats])
+    groups: list[list[_Flat]] = []
+    group_of: dict[int, int] = {}  # by the thread's place in the list
+    of_process: dict[str, list[int]] = {}
+    for place, flat in enumerate(flats):
+        others = {group_of[other] for other in clashes.get(place, ())}
+        own = of_process.setdefault(timeline.threads[flat.thread].pid, [])
+        free = next((group for group in own if group not in others), len(groups))
+        if free == len(groups):
+            groups.append([])
+            own.append(free)
+        groups[free].append(flat)
+        group_of[place] = free
     return [_join(group) for group in groups]
 
 
@@ -158,13 +168,39 @@ def _flat(timeline: Timeline, thread: int, own: Ints) -> _Flat:
     return _Flat(thread, columns, union(start, end))
 
 
-def _take_turns(one: _Flat, other: _Flat) -> bool:
-    (start, end), (others, other_ends) = one.busy, other.busy
-    if not len(start) or not len(others) or end[-1] <= others[0] or other_ends[-1] <= start[0]:
-        return True
-    smaller = min(int((end - start).sum()), int((other_ends - others).sum()))
-    fewer, more = sorted((one.busy, other.busy), key=lambda busy: len(busy[0]))
-    return int(overlap(*more, *fewer).sum()) <= _TAKE_TURNS * smaller
+def _clashes(busy: list[tuple[Ints, Ints]]) -> dict[int, list[int]]:
+    """For each thread those before it that it does not take turns with, given when each was busy.
+
+    Only times that do overlap are compared, which of threads that take turns are few.
+    """
+    if not busy:
+        return {}
+    start, end = (np.concatenate(column) for column in zip(*busy, strict=True))
+    thread = np.repeat(np.arange(len(busy)), [len(starts) for starts, _ in busy])
+    order = np.argsort(start, kind="stable")
+    start, end, thread = start[order], end[order], thread[order]
+    index = np.arange(len(start))
+    count = np.searchsorted(start, end) - index - 1  # of those that begin before this one ends
+    upto = np.cumsum(count)
+    bounds = np.searchsorted(upto, np.arange(0, upto.max(initial=0), _PAIRS_AT_ONCE), side="right")
+    pairs: Ints = np.zeros(0, dtype=np.int64)
+    shared: Floats = np.zeros(0)
+    for low, high in pairwise([*bounds.tolist(), len(start)]):
+        one = np.repeat(index[low:high], count[low:high])
+        other = one + 1 + np.arange(len(one))
+        other -= np.repeat((upto - count)[low:high] - (upto - count)[low], count[low:high])
+        both = np.sort([thread[one], thread[other]], axis=0)
+        pair = both[0] * len(busy) + both[1]
+        pairs, place = np.unique(np.concatenate([pairs, pair]), return_inverse=True)
+        ns = np.minimum(end[one], end[other]) - start[other]
+        shared = np.bincount(place, np.concatenate([shared, ns])).astype(np.float64)
+    earlier, later = pairs // len(busy), pairs % len(busy)
+    total = np.array([(ends - starts).sum() for starts, ends in busy])
+    too_long = shared > _TAKE_TURNS * np.minimum(total[earlier], total[later])
+    clashes: dict[int, list[int]] = {}
+    for one, other in zip(earlier[too_long].tolist(), later[too_long].tolist(), strict=True):
+        clashes.setdefault(other, []).append(one)
+    return clashes
 
 
 def _join(group: list[_Flat]) -> Lane:

@@ -3,10 +3,10 @@
 The driver makes a context in the first call that needs one, whichever that is (cudaFree(0) is
 customary), and since CUDA 11.7 loads a kernel's code in its first launch (CUDA Programming Guide,
 4.7 Lazy Loading). So start-up has no names of its own but for the calls that load modules, and is
-known by three signs together: the call is the first of its kind, it takes milliseconds where the
-others of its name take a tenth of that at most, and the GPU has nothing to do meanwhile, so that
-the call waited for no work and copied nothing. They tell it from a call that another thread held
-up only in a process that was seen to begin.
+known by three signs together: the call is the first of its kind, or takes memory; it takes
+milliseconds where calls of its name usually take a tenth of that at most; and the GPU has nothing
+to do meanwhile, so that the call waited for no work and copied nothing. They tell it from a call
+that another thread held up only in a process that was seen to begin.
 """
 
 from __future__ import annotations
@@ -111,6 +111,8 @@ def _first(timeline: Timeline, runtime: Ints, call: Bytes, idle: Flags) -> Flags
     kind = host.name[runtime] * np.int64(len(timeline.names) + 1) + launched[runtime] + 1
     first = np.zeros(len(runtime), dtype=bool)
     first[np.unique(kind, return_index=True)[1]] = True
+    # Memory is taken from the driver as often as a pool grows.
+    first |= call == Call.ALLOCATE
     name = np.unique(host.name[runtime], return_inverse=True)[1]
     alone = np.bincount(name)[name] == 1
     usual = lower_quartile(name, length)

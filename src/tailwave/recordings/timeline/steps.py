@@ -17,6 +17,7 @@ import numpy as np
 from tailwave.model import Flags, HostKind, Ints, StepsSummary, Timeline
 from tailwave.recordings.timeline.intervals import overlap, union
 from tailwave.recordings.timeline.launches import LONGEST_LATENCY_NS, issued_in_order
+from tailwave.recordings.timeline.migrations import migrations
 
 PROFILER_STEP = re.compile(r"ProfilerStep#?\s*\d+$")
 _GRAPH_LAUNCH = re.compile(r"(cuda|cu|hip)GraphLaunch")
@@ -304,7 +305,7 @@ def _clipped(timeline: Timeline, bounds: _Bounds) -> _Bounds:
 
 def _complete(timeline: Timeline, bounds: _Bounds, device: int | None) -> Steps:
     gpu, host_start, host_end = timeline.gpu, bounds.start, bounds.end
-    gpu_step, own = _step_of(timeline, bounds), _on(timeline, device)
+    gpu_step, own = _step_of(timeline, bounds), _on(timeline, device) & ~migrations(timeline)
     completion = host_end.copy()
     rows = own & (gpu_step >= 0)
     np.maximum.at(completion, gpu_step[rows], gpu.end[rows])
