@@ -203,6 +203,7 @@ def _doubts(old: _Run, new: _Run) -> Iterator[str]:
     busy = min(one.recording.steps.gpu_busy_us / one.case.step_us for one in (old, new))
     if busy < _GPU_BOUND and 0 < apart < _REPEATS * old.case.step_us:
         yield (
-            "Recorded again, a program of which the host is the bound differs by 13% in the median, "
-            "by 30% in one of four: record each once more before believing a difference of less."
+            "Recorded again, a program of which the host is the bound differs by 13% in the "
+            "median, by 30% in one of four: record each once more before believing a difference "
+            "of less."
         )
