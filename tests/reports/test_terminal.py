@@ -266,5 +266,5 @@ def test_the_costliest_of_what_the_gpu_runs_is_listed() -> None:
         StepKernel("insert", "other", 1, 300, 0.26),
         StepKernel("Memcpy HtoD (Pageable -> Device)", "copy", 0.5, 46.2, 0.04),
     )
-    report = rendered(msgspec.structs.replace(NO_STEPS, costliest=costliest))
+    report = rendered(replace(NO_STEPS, costliest=costliest))
     assert COSTLIEST in report
