@@ -108,7 +108,8 @@ def test_any_program(timeline: Timeline) -> None:
 
 
 @pytest.mark.xfail(
-    strict=False, reason="IndexError in the engine: _release frees a stream alone, and _perform pops no lane"
+    strict=False,
+    reason="IndexError in the engine: _release frees a stream alone, and _perform pops no lane",
 )
 @as_drawn
 @given(recordings())
