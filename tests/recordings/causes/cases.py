@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 
 from msgspec.structs import replace
 
 from tailwave.model import Finding, Timeline
+from tailwave.recordings.readers import read
 from tailwave.recordings.replay.forecast import forecast
 from tailwave.recordings.timeline.prepare import prepare
+
+_CASES = Path(__file__).parents[2] / "data" / "cases"
+
+
+def recorded(name: str) -> list[Timeline]:
+    """Read the ranks of a recording that others made."""
+    return read([_CASES / name])
 
 
 def find(rule: ModuleType, timeline: Timeline) -> Finding | None:

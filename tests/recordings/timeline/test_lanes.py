@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tailwave.model import Timeline
 from tailwave.recordings.timeline.lanes import Lane, build_lanes, issuing_threads, nest
 from tests.builders import Trace, kernel
@@ -127,3 +130,24 @@ def test_the_busiest_issuing_thread_comes_first() -> None:
         "busy",
         "main",
     ]
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 12)), max_size=14))
+def test_any_calls_are_nested_as_one_after_the_other_would(spans: list[tuple[int, int]]) -> None:
+    """However they overlap: the innermost call that still runs encloses, and cuts, the next."""
+    trace = Trace()
+    for begin, length in spans:
+        trace.op("a", begin, begin + length)
+    timeline = trace.build()
+    open_calls: list[tuple[int, int]] = []  # place and end
+    expected = []
+    for place in range(len(timeline.host)):
+        start, end = int(timeline.host.start[place]), int(timeline.host.end[place])
+        while open_calls and open_calls[-1][1] <= start:
+            open_calls.pop()
+        parent, limit = open_calls[-1] if open_calls else (-1, end)
+        open_calls.append((place, min(end, limit)))
+        expected.append((min(end, limit), len(open_calls) - 1, parent, open_calls[0][0]))
+    nesting = nest(timeline, 0)
+    columns = (nesting.end, nesting.depth, nesting.parent, nesting.top)
+    assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected

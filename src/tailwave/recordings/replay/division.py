@@ -21,7 +21,7 @@ import numpy as np
 from tailwave.model import Bytes, GpuKind, Ints
 from tailwave.recordings.timeline.calls import crosses_link, is_graph_launch, is_migration
 from tailwave.recordings.timeline.case import Case
-from tailwave.recordings.timeline.hostwork import Activity, HostWork
+from tailwave.recordings.timeline.hostwork import HOST_CAUSES, Activity, HostWork
 from tailwave.recordings.timeline.intervals import overlap, union, union_of
 from tailwave.recordings.timeline.launches import LONGEST_LATENCY_NS
 from tailwave.recordings.timeline.losses import communication
@@ -47,24 +47,6 @@ class Cause(enum.IntEnum):
     UNKNOWN = 14  # idle: the launch that ended the gap is not in the recording
 
 
-# The code of each share in documents, which is that of the finding it leads to, and its words.
-LABELS = {
-    Cause.KERNEL: ("kernels", "kernels at work"),
-    Cause.COLLECTIVE: ("collectives", "only collectives (NCCL, RCCL)"),
-    Cause.RANKS: ("straggler", "collectives, waiting for another rank"),
-    Cause.COPY: ("copies", "only copies"),
-    Cause.MIGRATION: ("page-migration", "only pages of managed memory moving"),
-    Cause.LAUNCH: ("launch-bound", "idle, waiting for launches"),
-    Cause.SYNC: ("host-sync", "idle after the host waited"),
-    Cause.BLOCKED_COPY: ("blocking-copy", "idle after a copy held the host"),
-    Cause.STARVED: ("host-starved", "idle, host at work that launches nothing"),
-    Cause.CONTENTION: ("host-contention", "idle, host work stretched"),
-    Cause.STARTUP: ("start-up", "idle, the program starts up"),
-    Cause.LATENCY: ("gpu-latency", "switching from kernel to kernel"),
-    Cause.GRAPH: ("graph-holes", "holes inside a graph launch"),
-    Cause.QUEUED: ("queued", "idle, work launched but not begun: what kept it is not recorded"),
-    Cause.UNKNOWN: ("unknown", "idle, launch not recorded"),
-}
 _BY_ACTIVITY = {
     Activity.ISSUE: Cause.LAUNCH,
     Activity.SYNC: Cause.SYNC,
@@ -72,6 +54,19 @@ _BY_ACTIVITY = {
     Activity.STARVED: Cause.STARVED,
     Activity.STRETCHED: Cause.CONTENTION,
     Activity.STARTUP: Cause.STARTUP,
+}
+# The code of each share in documents, which is that of the finding it leads to, and its words.
+LABELS = {
+    Cause.KERNEL: ("kernels", "kernels at work"),
+    Cause.COLLECTIVE: ("collectives", "only collectives (NCCL, RCCL)"),
+    Cause.RANKS: ("straggler", "collectives, waiting for another rank"),
+    Cause.COPY: ("copies", "only copies"),
+    Cause.MIGRATION: ("page-migration", "only pages of managed memory moving"),
+    Cause.LATENCY: ("gpu-latency", "switching from kernel to kernel"),
+    Cause.GRAPH: ("graph-holes", "holes inside a graph launch"),
+    Cause.QUEUED: ("queued", "idle, work launched but not begun: what kept it is not recorded"),
+    Cause.UNKNOWN: ("unknown", "idle, launch not recorded"),
+    **{_BY_ACTIVITY[activity]: words for activity, words in HOST_CAUSES.items()},
 }
 
 

@@ -7,14 +7,21 @@ of them can issue at a time; threads that work at once are lanes of their own.
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import TypeAlias
+
 import msgspec
 import numpy as np
 
-from tailwave.model import HostKind, Ints, Timeline
-from tailwave.recordings.timeline.intervals import overlap, union
+from tailwave.model import Floats, HostKind, Ints, Timeline
+from tailwave.recordings.timeline.intervals import union
 
 # Threads whose busy times overlap by less than this share take turns.
 _TAKE_TURNS = 0.05
+# Overlaps that are compared at once, which bounds the memory that it takes.
+_PAIRS_AT_ONCE = 1 << 20
+# A thread cut into segments: start, end, innermost call, the one around it, outermost call.
+_Flat: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints]
 
 
 class Nesting(msgspec.Struct, frozen=True):
@@ -35,14 +42,15 @@ class Nesting(msgspec.Struct, frozen=True):
 class Lane(msgspec.Struct, frozen=True):
     """One line of host activity: disjoint segments sorted by start.
 
-    ``leaf`` is the host row of the innermost operator or call, ``top`` the outermost one.
-    Between segments the host was in no operator or call.
+    ``leaf`` is the host row of the innermost operator or call, ``parent`` that around it (-1 for
+    none), ``top`` the outermost one. Between segments the host was in no operator or call.
     """
 
     threads: tuple[int, ...]
     start: Ints
     end: Ints
     leaf: Ints
+    parent: Ints
     top: Ints
 
 
@@ -122,57 +130,82 @@ def issuing_threads(timeline: Timeline) -> list[int]:
     return [int(t) for t in threads[np.argsort(-counts, kind="stable")]]
 
 
-class _Flat(msgspec.Struct, frozen=True):
-    """A thread cut into segments, with the time that they cover as disjoint intervals."""
-
-    thread: int
-    columns: tuple[Ints, Ints, Ints, Ints]  # start, end, leaf, top
-    busy: tuple[Ints, Ints]
-
-
 def build_lanes(timeline: Timeline) -> list[Lane]:
     """Flatten the issuing threads and join those that take turns."""
     by_thread = np.argsort(timeline.host.thread, kind="stable")
-    threads = timeline.host.thread[by_thread]
-    groups: list[list[_Flat]] = []
-    for thread in issuing_threads(timeline):
-        low, high = np.searchsorted(threads, (thread, thread + 1))
-        flat = _flat(timeline, thread, by_thread[low:high])
-        for group in groups:
-            same_process = timeline.threads[group[0].thread].pid == timeline.threads[thread].pid
-            if same_process and all(_take_turns(flat, other) for other in group):
-                group.append(flat)
-                break
-        else:
-            groups.append([flat])
-    return [_join(group) for group in groups]
+    sorted_threads = timeline.host.thread[by_thread]
+    threads = issuing_threads(timeline)
+    flats: list[_Flat] = []
+    for thread in threads:
+        low, high = np.searchsorted(sorted_threads, (thread, thread + 1))
+        nesting = _nest(timeline, by_thread[low:high])
+        start, end, leaf = flatten(timeline, nesting)
+        rows = np.append(nesting.row, -1)
+        around = rows[nesting.parent[leaf]], rows[nesting.top[leaf]]
+        flats.append((start, end, rows[leaf], *around))
+    clashes = _clashes([union(start, end) for start, end, *_ in flats])
+    groups: list[list[int]] = []  # places in the list of threads
+    group_of: dict[int, int] = {}
+    of_process: dict[str, list[int]] = {}
+    for place, thread in enumerate(threads):
+        others = {group_of[other] for other in clashes.get(place, ())}
+        own = of_process.setdefault(timeline.threads[thread].pid, [])
+        free = next((group for group in own if group not in others), len(groups))
+        if free == len(groups):
+            groups.append([])
+            own.append(free)
+        groups[free].append(place)
+        group_of[place] = free
+    return [
+        _join(tuple(threads[place] for place in group), [flats[place] for place in group])
+        for group in groups
+    ]
 
 
-def _flat(timeline: Timeline, thread: int, own: Ints) -> _Flat:
-    nesting = _nest(timeline, own)
-    start, end, leaf = flatten(timeline, nesting)
-    columns = start, end, nesting.row[leaf], nesting.row[nesting.top[leaf]]
-    return _Flat(thread, columns, union(start, end))
+def _clashes(busy: list[tuple[Ints, Ints]]) -> dict[int, list[int]]:
+    """For each thread those before it that it does not take turns with, given when each was busy.
 
-
-def _take_turns(one: _Flat, other: _Flat) -> bool:
-    (start, end), (others, other_ends) = one.busy, other.busy
-    if not len(start) or not len(others) or end[-1] <= others[0] or other_ends[-1] <= start[0]:
-        return True
-    smaller = min(int((end - start).sum()), int((other_ends - others).sum()))
-    fewer, more = sorted((one.busy, other.busy), key=lambda busy: len(busy[0]))
-    return int(overlap(*more, *fewer).sum()) <= _TAKE_TURNS * smaller
-
-
-def _join(group: list[_Flat]) -> Lane:
-    start, end, leaf, top = (
-        np.concatenate(column) for column in zip(*(flat.columns for flat in group), strict=True)
-    )
+    Only times that do overlap are compared, which of threads that take turns are few.
+    """
+    if not busy:
+        return {}
+    start, end = (np.concatenate(column) for column in zip(*busy, strict=True))
+    thread = np.repeat(np.arange(len(busy)), [len(starts) for starts, _ in busy])
     order = np.argsort(start, kind="stable")
-    start, end, leaf, top = start[order], end[order], leaf[order], top[order]
+    start, end, thread = start[order], end[order], thread[order]
+    index = np.arange(len(start))
+    count = np.searchsorted(start, end) - index - 1  # of those that begin before this one ends
+    upto = np.cumsum(count)
+    bounds = np.searchsorted(upto, np.arange(0, upto.max(initial=0), _PAIRS_AT_ONCE), side="right")
+    pairs: Ints = np.zeros(0, dtype=np.int64)
+    shared: Floats = np.zeros(0)
+    for low, high in pairwise([*bounds.tolist(), len(start)]):
+        one = np.repeat(index[low:high], count[low:high])
+        other = one + 1 + np.arange(len(one))
+        other -= np.repeat((upto - count)[low:high] - (upto - count)[low], count[low:high])
+        both = np.sort([thread[one], thread[other]], axis=0)
+        pair = both[0] * len(busy) + both[1]
+        pairs, place = np.unique(np.concatenate([pairs, pair]), return_inverse=True)
+        ns = np.minimum(end[one], end[other]) - start[other]
+        shared = np.bincount(place, np.concatenate([shared, ns])).astype(np.float64)
+    earlier, later = pairs // len(busy), pairs % len(busy)
+    total = np.array([(ends - starts).sum() for starts, ends in busy])
+    too_long = shared > _TAKE_TURNS * np.minimum(total[earlier], total[later])
+    clashes: dict[int, list[int]] = {}
+    for one, other in zip(earlier[too_long].tolist(), later[too_long].tolist(), strict=True):
+        clashes.setdefault(other, []).append(one)
+    return clashes
+
+
+def _join(threads: tuple[int, ...], flats: list[_Flat]) -> Lane:
+    columns = [np.concatenate(column) for column in zip(*flats, strict=True)]
+    if len(flats) > 1:
+        order = np.argsort(columns[0], kind="stable")
+        for number, column in enumerate(columns):  # one by one, which spares memory
+            columns[number] = column[order]
+    start, end, *rows = columns
     # The little that remains of overlap belongs to whoever came first.
     if len(start):
         start = np.maximum(start, np.concatenate([[start[0]], np.maximum.accumulate(end)[:-1]]))
     keep = end > start
-    threads = tuple(flat.thread for flat in group)
-    return Lane(threads, start[keep], end[keep], leaf[keep], top[keep])
+    return Lane(threads, start[keep], end[keep], *(row[keep] for row in rows))
