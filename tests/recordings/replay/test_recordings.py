@@ -139,7 +139,7 @@ def _first(recording: Recording) -> tuple[str | None, float]:
     findings = diagnose_rank(recording.forecast.case.timeline).findings
     if not findings:
         return None, 0.0
-    return findings[0].code, findings[0].recoverable_us / findings[0].step_us_now
+    return findings[0].code, findings[0].share
 
 
 def _hit(recording: Recording) -> bool:
