@@ -204,8 +204,7 @@ def test_a_step_that_the_recorder_cut_is_left_out() -> None:
     found, notes = whole(cut(3, 10, 10, 10, 2))
     assert found.names == ("ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3")
     assert "".join(notes) == (
-        "2 of 5 steps left out: the recording begins or ends within them, or they hold no GPU "
-        "work."
+        "2 of 5 steps left out: the recording begins or ends within them, or they hold no GPU work."
     )
 
 
