@@ -1,4 +1,4 @@
-"""Time and memory of reading a long trace, against json.loads and HolisticTraceAnalysis.
+"""Time and memory of a long trace's diagnosis, against json.loads and HolisticTraceAnalysis.
 
 The trace is a shipped recording repeated to 1.3 million events (about 370 MB), kept in ``.bench``,
 plain and compressed. Each reader runs in a process of its own; its imports are not counted. The
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 SHORT = ROOT / "tests" / "data" / "traces" / "train_b8.eager.json.gz"
 BENCH = ROOT / ".bench"
 COPIES = 120
-GOAL_RATIO = 0.4  # of the time of json.loads
+GOAL_RATIO = 0.45  # of the time of json.loads, for the whole diagnosis
 GOAL_MB = 400
 _BEST_OF = 3
 # Ids that link events to each other, which every copy must have its own of.
@@ -56,7 +56,7 @@ _TAILWAVE = (
     "from pathlib import Path; from tailwave.recordings.readers import read",
     "timelines = read(Path(sys.argv[1]))",
 )
-_DIAGNOSE = (
+DIAGNOSE = (
     "from tailwave.cli import run",
     "assert run(['diagnose', '--json', sys.argv[1]]) == 0",
 )
@@ -84,15 +84,15 @@ def main() -> None:
     print(f"{megabytes(trace)}, {megabytes(packed)}")
     print(f"{'':32}{'seconds':>10}{'CPU s':>10}{'peak MB':>10}{'of json.loads':>16}")
     plain = measure(sys.executable, _JSON, trace, _BEST_OF)
-    ours = measure(sys.executable, _TAILWAVE, trace, _BEST_OF)
     print(row("json.loads", plain, plain))
-    print(row("tailwave reads", ours, plain))
     for name, work, path in (
+        ("tailwave reads", _TAILWAVE, trace),
         ("tailwave reads the .gz", _TAILWAVE, packed),
         ("  of which zlib alone", _UNZIP, packed),
-        ("tailwave diagnose --json", _DIAGNOSE, trace),
     ):
         print(row(name, measure(sys.executable, work, path, _BEST_OF), plain))
+    ours = measure(sys.executable, DIAGNOSE, trace, _BEST_OF)
+    print(row("tailwave diagnose --json", ours, plain))
     print(_hta_row(trace, plain))
     ratio = ours.cpu / plain.cpu
     if ratio > GOAL_RATIO or ours.megabytes > GOAL_MB:

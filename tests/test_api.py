@@ -15,7 +15,7 @@ import tailwave
 from tailwave import api
 from tailwave.cli import run
 from tailwave.errors import UnreadableInputError, UsageError
-from tailwave.model import Comparison, Timeline
+from tailwave.model import Comparison, RecordingComparison, Timeline
 from tailwave.session import save
 from tests.documents import checked
 from tests.measured import figure, session
@@ -162,6 +162,14 @@ def test_sessions_and_files_are_compared_alike(tmp_path: Path) -> None:
     assert [difference.change for difference in comparison.differences] == [1.0]
     assert str(comparison).startswith("Of 1 figures the second session has 1 worse")
     assert checked(json.dumps(comparison.to_dict()), "comparison")["alike"] == 0
+
+
+def test_recordings_and_paths_are_compared_alike() -> None:
+    """What was read goes as well as its path; ranks are a list of files."""
+    comparison = tailwave.compare(tailwave.read(EAGER), [EAGER])
+    assert isinstance(comparison, RecordingComparison)
+    assert comparison.difference_us == 0.0
+    assert checked(json.dumps(comparison.to_dict()), "recording_comparison")["parts"] == []
 
 
 def test_a_saved_session_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

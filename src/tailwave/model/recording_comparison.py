@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from tailwave.model.diagnosis import Source, StepsSummary
+from tailwave.model.diagnosis import Source, StepsSummary, StepTime
 from tailwave.model.printable import Printable
 from tailwave.model.timeline import DeviceInfo
 from tailwave.model.values import Count, TextOrUnknown, Us
@@ -18,15 +18,14 @@ class ComparedRecording(msgspec.Struct, frozen=True):
         rank: The rank that is compared: of several the slowest.
         device: The GPU.
         steps: Its steps as recorded.
-        plain_us: The step as it was measured without the recorder; null where the file does not
-            say.
+        now: The step without the recorder, measured or likely.
     """
 
     source: Source
     rank: int
     device: DeviceInfo
     steps: StepsSummary
-    plain_us: Us | None
+    now: StepTime
 
 
 class DifferencePart(msgspec.Struct, frozen=True):

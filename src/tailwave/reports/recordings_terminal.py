@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tailwave.figures import counted, in_one_unit, percent, quantity, time
 from tailwave.reports.page import Cell, Page
+from tailwave.reports.step_time import step_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,8 @@ def _headline(comparison: RecordingComparison) -> str:
         return f"No difference: {before} a step."
     causes = _causes(comparison.parts, us)
     return (
-        f"{'Slower' if us > 0 else 'Faster'} by {apart} a step ({before} -> {after}): {causes}."
+        f"{'Slower' if us > 0 else 'Faster'} by {apart} a step as recorded ({before} -> "
+        f"{after}): {causes}."
         f"{_uncertain(comparison.low_us, comparison.high_us)}"
     )
 
@@ -95,16 +97,12 @@ def _print_recording(page: Page, lead: str, recording: ComparedRecording) -> Non
         lead=lead,
         lead_style="dim",
     )
-    mean, busy = in_one_unit(steps.mean_us, steps.gpu_busy_us)
     part = percent(steps.gpu_busy_us / steps.mean_us)
     page.paragraph(
-        f"{recording.device.words}; {counted(steps.count, 'step')} by {steps.by}, mean {mean}, GPU "
-        f"busy {busy} ({part})",
+        f"{recording.device.words}; {counted(steps.count, 'step')} by {steps.by}, GPU busy {part}",
         lead=" " * len(lead),
     )
-    if recording.plain_us is not None:
-        plain = f"measured without the recorder: {time(recording.plain_us)} a step"
-        page.paragraph(plain, lead=" " * len(lead))
+    page.paragraph(step_time(recording.now), lead=" " * len(lead))
 
 
 def _matched(matched: MatchedKernels) -> str:

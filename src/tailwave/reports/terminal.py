@@ -64,8 +64,9 @@ def _headline(diagnosis: Diagnosis) -> str:
 
 
 def _worst(findings: tuple[Finding, ...]) -> Finding | None:
-    """Return the finding that heads the report."""
-    return next((f for f in findings if f.severity is not Severity.INFO), None)
+    """Return the finding that heads the report: the first of the greatest severity."""
+    worst = max(findings, key=lambda f: list(Severity).index(f.severity), default=None)
+    return worst if worst and worst.severity is not Severity.INFO else None
 
 
 def _withheld(diagnosis: Diagnosis) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+import numpy as np
 import pytest
 
 from tailwave.recordings.replay.engine import run
@@ -267,11 +269,13 @@ def test_the_first_step_opens_when_the_work_before_it_is_done() -> None:
     assert result.step.tolist() == [10]
 
 
-def test_the_step_time_is_that_of_the_median_step() -> None:
-    """A run's one figure is the median of its steps, in microseconds."""
+def test_the_step_time_is_that_of_the_mean_step() -> None:
+    """A run's one figure is the mean of its steps by their weights, in microseconds."""
     works = (0, 1_000, 2_000, 9_000)
-    result = run(program(actions=tuple(begin(step, work) for step, work in enumerate(works))))
-    assert result.step_us == pytest.approx(2.0)
+    even = program(actions=tuple(begin(step, work) for step, work in enumerate(works)))
+    assert run(even).step_us == pytest.approx((1 + 2 + 9) / 3)
+    weighed = msgspec.structs.replace(even, weight=np.array([1.0, 6.0, 1.0]))
+    assert run(weighed).step_us == pytest.approx((1 + 6 * 2 + 9) / 8)
 
 
 def test_running_a_program_leaves_it_as_it_was() -> None:

@@ -47,20 +47,20 @@ def _left_alone(case: Case, program: Program) -> Changed:
 def test_the_step_now_is_without_the_profilers_cost() -> None:
     """A share of the recorded issuing is left; the recorded time is kept beside."""
     assert HOST_BOUND.now.recorded_us == 100.0
-    assert HOST_BOUND.now.us == pytest.approx(100 * REAL, abs=0.02)
+    assert HOST_BOUND.now.us == pytest.approx(100 * REAL, rel=0.02)
 
 
 def test_the_range_holds_the_step_now() -> None:
     """Its ends are a host of 0.55 and of 1.5 times its likely work."""
-    assert HOST_BOUND.now.low_us == pytest.approx(FASTEST * HOST_BOUND.now.us, abs=0.1)
-    assert HOST_BOUND.now.high_us == pytest.approx(SLOWEST * HOST_BOUND.now.us, abs=0.1)
+    assert HOST_BOUND.now.low_us == pytest.approx(FASTEST * HOST_BOUND.now.us, rel=0.03)
+    assert HOST_BOUND.now.high_us == pytest.approx(SLOWEST * HOST_BOUND.now.us, rel=0.03)
     assert HOST_BOUND.now.low_us < HOST_BOUND.now.us < HOST_BOUND.now.high_us
 
 
 def test_kernels_too_take_longer_or_shorter() -> None:
     """A step that the GPU alone decides on has a range of 5% either way."""
-    assert GPU_BOUND.now.low_us == pytest.approx(GPU_BOUND.now.us * (1 - GPU_SPREAD))
-    assert GPU_BOUND.now.high_us == pytest.approx(GPU_BOUND.now.us * (1 + GPU_SPREAD))
+    assert GPU_BOUND.now.low_us == pytest.approx(GPU_BOUND.now.us * (1 - GPU_SPREAD), rel=0.02)
+    assert GPU_BOUND.now.high_us == pytest.approx(GPU_BOUND.now.us * (1 + GPU_SPREAD), rel=0.02)
 
 
 def test_a_recording_that_replays_is_sound() -> None:
@@ -139,7 +139,7 @@ def test_a_copy_across_the_link_keeps_no_gpu_busy() -> None:
         trace.launch(200, 204, moved, call="cudaMemcpyAsync")
 
     cast = forecast_of(steps(3, 400, body, Trace()))
-    assert cast.after(host_speed(1e9)).step_us == pytest.approx(100.0, abs=1)
+    assert cast.after(host_speed(1e9)).step_us == pytest.approx(100.0, rel=0.02)
 
 
 def test_a_step_without_work_needs_no_time_of_the_gpu() -> None:
@@ -147,11 +147,13 @@ def test_a_step_without_work_needs_no_time_of_the_gpu() -> None:
     trace = Trace()
     for number in range(3):
         trace.at(400 * number).step(0, 400, number)
-        if number != 1:
+        if number == 1:
+            trace.call("cudaDeviceSynchronize", 0, 390)
+        else:
             trace.launch(0, 4, kernel("a", 5, 105, stream=7))
             trace.launch(200, 204, kernel("b", 205, 305, stream=8))
     cast = forecast_of(trace.build())
-    assert cast.after(host_speed(1e9)).step_us == pytest.approx(200.0)
+    assert cast.after(host_speed(1e9)).step_us == pytest.approx(2 * 200.0 / 3, rel=0.02)
 
 
 def test_steps_that_overlap_need_no_longer_for_a_change() -> None:
@@ -173,7 +175,7 @@ def test_an_unknown_cost_is_said_where_the_host_matters(kind: str, recorder: str
     timeline = steps(3, 100, _bound_by_the_host, Trace())
     cast = forecast_of(msgspec.structs.replace(timeline, kind=kind))
     assert (cast.now.us, cast.now.recorded_us) == (100.0, 100.0)
-    assert cast.unknown_cost == (
+    assert "".join(cast.doubts) == (
         f"What {recorder} itself cost the host is not known and was not taken off: without it a "
         f"step may take as little as {cast.now.low_us:.0f} us."
     )
@@ -190,11 +192,11 @@ def test_an_unknown_cost_of_long_steps_is_said_in_milliseconds() -> None:
 
     cast = forecast_of(msgspec.structs.replace(steps(3, 4_000, body, Trace()), kind="nsys"))
     assert cast.now.low_us == pytest.approx(4_000 * FASTEST, abs=4.0)
-    assert cast.unknown_cost.endswith("without it a step may take as little as 2.20 ms.")
+    assert cast.doubts[0].endswith("without it a step may take as little as 2.20 ms.")
 
 
 def test_an_unknown_cost_that_cannot_matter_is_not_said() -> None:
     """Nor is one that is known."""
     bound = steps(3, 1_000, _bound_by_the_gpu, Trace())
-    assert forecast_of(msgspec.structs.replace(bound, kind="nsys")).unknown_cost == ""
-    assert HOST_BOUND.unknown_cost == ""
+    assert forecast_of(msgspec.structs.replace(bound, kind="nsys")).doubts == ()
+    assert HOST_BOUND.doubts == ()

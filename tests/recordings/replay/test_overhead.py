@@ -37,8 +37,9 @@ def _about(ns: float) -> object:
 
 
 def _launch() -> Trace:
-    """One launch 100 us into a step of 200, in a call of 4 us."""
-    return Trace().step(0, 200).launch(100, 104, kernel("gemm", 109, 119))
+    """One launch 100 us into a step of 200, in a call of 4 us; the last call ends the step."""
+    trace = Trace().step(0, 200).launch(100, 104, kernel("gemm", 109, 119))
+    return trace.call("cudaGetLastError", 199, 200)
 
 
 def test_a_share_of_issuing_is_left() -> None:
@@ -82,7 +83,7 @@ def test_waiting_takes_as_long_without_the_profiler() -> None:
 
 
 def test_host_time_that_is_not_issuing_stays() -> None:
-    """Preprocessing, which no recorder slows down, takes as long without one."""
+    """Preprocessing, which no recorder slows down, takes as long, with the pauses beside it."""
     trace = (
         Trace()
         .step(0, 2_000)
@@ -90,7 +91,7 @@ def test_host_time_that_is_not_issuing_stays() -> None:
         .launch(1_100, 1_104, kernel("gemm", 1_109, 1_119))
     )
     likely = _overhead(trace.build()).likely
-    assert int(likely.work[:, Activity.STARVED].sum()) == 1_000_000
+    assert int(likely.work[:, Activity.STARVED].sum()) == 1_100_000
 
 
 def test_a_launch_arrives_earlier_by_what_its_call_takes_less() -> None:
@@ -130,6 +131,7 @@ def _steps(*lengths: int) -> Timeline:
     for length in lengths:
         trace.step(begin, begin + length).op("aten::mm", begin + 1, begin + 20)
         trace.launch(begin + 10, begin + 14, kernel("gemm", begin + 15, begin + 16))
+        trace.call("cudaGetLastError", begin + length - 1, begin + length)
         begin += length
     return trace.build()
 
@@ -159,6 +161,7 @@ def test_steps_that_do_less_are_not_quieter() -> None:
         for _ in range(launches):
             trace.launch(begin + 10, begin + 14, kernel("gemm", begin + 15, begin + 16))
             begin += 40
+        trace.call("cudaGetLastError", begin - 1, begin)
     assert _likely_host_ns(trace.build()) == pytest.approx(280_000 * REAL, abs=20)
 
 

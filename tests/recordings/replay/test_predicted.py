@@ -39,7 +39,7 @@ CAST = forecast_of(steps(3, 100, _body, Trace()))
 def _predicted(cast: Forecast, *changes: Change) -> tuple[Timeline, Run]:
     program, _ = cast.changed(*changes)
     result = run(program)
-    return predicted_timeline(cast.case, program, result), result
+    return predicted_timeline(cast, program, result), result
 
 
 def _read_back(timeline: Timeline, folder: Path) -> Timeline:
@@ -62,7 +62,7 @@ def test_an_unchanged_run_is_the_recording_without_operators() -> None:
     assert timeline.threads == original.threads
     steps_of = timeline.host.kind == HostKind.ANNOTATION
     assert timeline.host.correlation[steps_of].tolist() == [-1, -1, -1]
-    assert (timeline.recorded_from, timeline.recorded_to) == (0, 300_000)
+    assert (timeline.recorded_from, timeline.recorded_to) == (0, 285_000)
 
 
 def test_a_prediction_lasts_until_the_gpu_is_done() -> None:

@@ -24,6 +24,7 @@ from benchmarks.replay_accuracy import (
 from tailwave.recordings.causes.diagnose import diagnose_rank
 from tailwave.recordings.replay.host_changes import cuda_graph
 from tailwave.recordings.replay.waves import scaling
+from tailwave.recordings.timeline.prepare import prepare
 
 TRACES, LATER = FOLDERS
 # Files in which the first finding is not the known cause, and why.
@@ -136,10 +137,11 @@ def test_other_sm_counts_are_predicted(kernel: str, count: str) -> None:
 
 def _first(recording: Recording) -> tuple[str | None, float]:
     """Code of the first finding, and the share of a step that its cure brings."""
-    findings = diagnose_rank(recording.forecast.case.timeline).findings
+    timeline = recording.forecast.case.timeline
+    findings = diagnose_rank(timeline, prepare(timeline)).findings
     if not findings:
         return None, 0.0
-    return findings[0].code, findings[0].recoverable_us / findings[0].step_us_now
+    return findings[0].code, findings[0].share
 
 
 def _hit(recording: Recording) -> bool:

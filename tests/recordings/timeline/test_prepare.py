@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tailwave.model import DeviceInfo
 from tailwave.recordings.replay.division import Cause, divide
 from tailwave.recordings.timeline.prepare import busiest_device, prepare
@@ -31,8 +33,8 @@ def test_a_gpu_that_is_not_described_is_known_by_its_number() -> None:
     )
 
 
-def test_the_case_knows_the_typical_step() -> None:
-    """Figures of a case are those of the step of median duration, and so are its rows."""
+def test_the_case_knows_the_mean_step() -> None:
+    """Figures of a case are those of the mean step, and its rows those of all steps."""
     trace = Trace()
     for number, length in enumerate((300, 100, 200)):
         trace.at(1000 * number).step(0, length, number)
@@ -40,8 +42,8 @@ def test_the_case_knows_the_typical_step() -> None:
     trace.at(0)
     case = prepare(trace.build()).case
     assert case.steps.duration.tolist() == [1_000_000, 1_000_000, 200_000]
-    assert case.step_us == 1000.0
-    assert [case.name_of_gpu(int(row)) for row in case.gpu_rows.nonzero()[0]] == ["k0"]
+    assert case.step_us == pytest.approx(2200 / 3)
+    assert [case.name_of_gpu(int(row)) for row in case.gpu_rows.nonzero()[0]] == ["k0", "k1", "k2"]
     assert [case.name_of_host(int(row)) for row in case.host_rows()] == [
         "ProfilerStep#0",
         "cudaLaunchKernel",

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 import numpy as np
 
 from tailwave.figures import in_one_unit, percent
-from tailwave.model import Evidence, Finding, Floats, HostKind, Ints, KernelDiagnosis, Severity
+from tailwave.kernel_names import short
+from tailwave.model import (
+    Evidence,
+    Finding,
+    Floats,
+    HostKind,
+    Ints,
+    KernelDiagnosis,
+    Severity,
+    SmallInts,
+)
 from tailwave.recordings.replay.change import Change
 from tailwave.recordings.replay.division import Cause
 from tailwave.recordings.replay.forecast import Forecast
@@ -151,15 +161,26 @@ def times(count: float) -> str:
 
 
 def heaviest(
-    labels: Iterable[str], weights: Floats | Ints, most: int = 3
+    codes: Ints | SmallInts, label: Callable[[int], str], weights: Floats | Ints, most: int = 3
 ) -> list[tuple[str, float, int]]:
-    """Sum weights by label; the heaviest labels with their total and count."""
+    """Sum weights by the labels of codes; the heaviest labels with their total and count."""
     total: Counter[str] = Counter()
     count: Counter[str] = Counter()
-    for label, weight in zip(labels, weights.tolist(), strict=True):
-        total[label] += weight
-        count[label] += 1
-    return [(label, float(weight), count[label]) for label, weight in total.most_common(most)]
+    different, inverse = np.unique(codes, return_inverse=True)
+    sums = np.bincount(inverse, weights=weights, minlength=len(different))
+    counts = np.bincount(inverse, minlength=len(different))
+    for code, weight, number in zip(different.tolist(), sums, counts, strict=True):
+        total[label(code)] += weight
+        count[label(code)] += int(number)
+    return [(name, float(weight), count[name]) for name, weight in total.most_common(most)]
+
+
+def heaviest_kernels(
+    case: Case, rows: Ints, weights: Floats | Ints
+) -> list[tuple[str, float, int]]:
+    """Sum weights of GPU rows by their short names, as ``heaviest`` does."""
+    names = case.timeline.names
+    return heaviest(case.timeline.gpu.name[rows], lambda code: short(names[code]), weights)
 
 
 def idle(forecast: Forecast, cause: Cause) -> tuple[Ints, Ints]:
@@ -174,12 +195,12 @@ def idle(forecast: Forecast, cause: Cause) -> tuple[Ints, Ints]:
     return rows, pieces.ns[mine]
 
 
-def operators(case: Case, rows: Ints) -> list[str]:
-    """Names of the outermost operators around some host rows: what the user's code called."""
+def operators(case: Case, rows: Ints) -> SmallInts:
+    """Codes of the outermost operators around some host rows: what the user's code called."""
     top = np.arange(len(case.timeline.host))
     for lane in case.lanes:
         top[lane.leaf] = lane.top
-    return [case.timeline.names[code] for code in case.timeline.host.name[top[rows]]]
+    return case.timeline.host.name[top[rows]]
 
 
 def place_of(case: Case, row: int) -> str:

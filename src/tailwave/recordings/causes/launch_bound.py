@@ -78,6 +78,6 @@ def _evidence(case: Case, forecast: Forecast, launches: float) -> list[Evidence]
         Evidence("launches in the step", launches, "count"),
         Evidence("GPU idle per launch", host_us / launches, "us"),
     ]
-    for name, total, _ in heaviest(operators(case, rows), ns):
+    for name, total, _ in heaviest(operators(case, rows), case.timeline.names.__getitem__, ns):
         found.append(Evidence(f"waiting for {name}", case.a_step(total), "us"))
     return found + places(case, rows)

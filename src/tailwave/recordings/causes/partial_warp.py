@@ -27,7 +27,7 @@ import numpy as np
 from tailwave.figures import percent
 from tailwave.kernel_names import short
 from tailwave.model import Evidence, Finding
-from tailwave.recordings.causes.build import counted, finding, heaviest, times, worth
+from tailwave.recordings.causes.build import counted, finding, heaviest_kernels, times, worth
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.timeline.case import Case
 
@@ -42,7 +42,6 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         return None
     lost = case.a_step(lanes[rows].sum())
     brings = worth(forecast, "whole-warps", lost)
-    names = (short(case.name_of_gpu(row)) for row in rows.tolist())
     ran, steps = (gpu.end - gpu.start)[rows], len(case.steps)
     worst = rows[np.argmax(lanes[rows])]
     claim = (
@@ -60,7 +59,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
             Evidence("lost to idle lanes", lost, "us"),
             *(
                 Evidence(f"{name}, {times(count / steps)}", case.a_step(total), "us")
-                for name, total, count in heaviest(names, ran)
+                for name, total, count in heaviest_kernels(case, rows, ran)
             ),
         ],
         cures=("whole-warps",),

@@ -33,7 +33,9 @@ def heaviest_work(case: Case, activity: Activity) -> list[tuple[str, float, floa
         spent.append(length[longest])
     return [
         (label, case.a_step(ns), count / len(case.steps))
-        for label, ns, count in heaviest(labels, np.concatenate(spent))
+        for label, ns, count in heaviest(
+            np.arange(len(labels)), labels.__getitem__, np.concatenate(spent)
+        )
     ]
 
 

@@ -24,9 +24,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwave.kernel_names import short
 from tailwave.model import Evidence, Finding
-from tailwave.recordings.causes.build import counted, finding, heaviest, times, worth
+from tailwave.recordings.causes.build import counted, finding, heaviest_kernels, times, worth
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.replay.gpu_changes import fuse
 from tailwave.recordings.timeline.case import Case
@@ -49,7 +48,6 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         f"{follow} right after another in each step, moving the data again; each run fused into "
         f"one kernel, {brings.gain} ({brings.part} less){condition}."
     )
-    names = (short(case.name_of_gpu(row)) for row in program.row[spared].tolist())
     ns = program.duration[spared] * weight
     return finding(
         brings,
@@ -58,7 +56,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         claim=claim,
         evidence=[
             Evidence(f"{name}, {times(count / steps)}", total / 1e3, "us")
-            for name, total, count in heaviest(names, ns)
+            for name, total, count in heaviest_kernels(case, program.row[spared], ns)
         ],
         cures=("compile",),
     )

@@ -125,8 +125,9 @@ _OTHERS = tuple(_ignored(letter) for letter in "iICbnetPNODRcvVTpF()")
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|\\')
 # A start that has a fraction, in the text of a block.
 _FRACTION = re.compile(rb'"ts"\s*+:\s*+"?-?\d++\.\d*[1-9eE]')
-# Microseconds up to which a double holds nanoseconds exactly: its 53 bits, less ten for 1/1000.
-_EXACT_US = float(1 << 43)
+# Microseconds up to which a double holds nanoseconds exactly, its 53 bits, less ten for 1/1000; and
+# less eleven days, which no recording lasts, so that its first times tell how long all of them are.
+_EXACT_US = float(1 << 43) - 1e12
 _JSON = json.JSONDecoder(strict=False, parse_float=Decimal)
 _ARGS = msgspec.json.Decoder(Args | None)
 _MANY_ARGS = msgspec.json.Decoder(list[Args | None])
@@ -158,15 +159,17 @@ class BlockDecoder:
         self._fast = msgspec.json.Decoder(list[Complete[arguments] | other])
         self._exact = msgspec.json.Decoder(list[PreciseComplete[arguments] | other])
         self._one = msgspec.json.Decoder(PreciseComplete[arguments] | other)
-        self._block = self._fast
+        self._long: bool | None = None  # whether times are; not known before the first
 
     def decode(self, block: bytes, split: Split) -> list[Event]:
         """Decode a block, a list of events; ``split`` cuts a block that won't."""
         try:
-            events: list[Event] = self._block.decode(block)
-            if self._block is self._fast and _inexact(events, block):
-                self._block = self._exact
-                events = self._exact.decode(block)
+            if self._long and _FRACTION.search(block):
+                return self._exact.decode(block)
+            events: list[Event] = self._fast.decode(block)
+            if self._long is None and (times := [e.ts for e in events if type(e) is Complete]):
+                self._long = max(times) > _EXACT_US or min(times) < -_EXACT_US
+                return self.decode(block, split) if self._long else events
         except _UNREADABLE:
             return [event for raw in split(block) if (event := self._decode_one(raw)) is not None]
         return events
@@ -228,14 +231,6 @@ def _time(found: dict[str, Any], key: str, noun: str) -> Decimal:
     if not _is_number(value := found.get(key)):
         raise _UnusableError(f"{noun} missing or not a number")
     return Decimal(value)
-
-
-def _inexact(events: Sequence[Any], block: bytes) -> bool:
-    """Tell whether some times of a block are too large for a double to keep nanoseconds."""
-    times = [e.ts for e in events if type(e) is Complete]
-    if not times or _EXACT_US >= max(times) >= min(times) >= -_EXACT_US:
-        return False
-    return _FRACTION.search(block) is not None
 
 
 def _lenient(raw: bytes) -> object:

@@ -8,6 +8,7 @@ of them can issue at a time; threads that work at once are lanes of their own.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -19,6 +20,8 @@ from tailwave.recordings.timeline.intervals import union
 _TAKE_TURNS = 0.05
 # Overlaps that are compared at once, which bounds the memory that it takes.
 _PAIRS_AT_ONCE = 1 << 20
+# A thread cut into segments: start, end, innermost call, the one around it, outermost call.
+_Flat: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints]
 
 
 class Nesting(msgspec.Struct, frozen=True):
@@ -39,9 +42,8 @@ class Nesting(msgspec.Struct, frozen=True):
 class Lane(msgspec.Struct, frozen=True):
     """One line of host activity: disjoint segments sorted by start.
 
-    ``leaf`` is the host row of the innermost operator or call, ``parent`` that of the one around
-    it (-1 if none), ``top`` that of the outermost one. Between segments the host was in no operator
-    or call.
+    ``leaf`` is the host row of the innermost operator or call, ``parent`` that around it (-1 for
+    none), ``top`` the outermost one. Between segments the host was in no operator or call.
     """
 
     threads: tuple[int, ...]
@@ -128,44 +130,36 @@ def issuing_threads(timeline: Timeline) -> list[int]:
     return [int(t) for t in threads[np.argsort(-counts, kind="stable")]]
 
 
-class _Flat(msgspec.Struct, frozen=True):
-    """A thread cut into segments, with the time that they cover as disjoint intervals."""
-
-    thread: int
-    columns: tuple[Ints, Ints, Ints, Ints, Ints]  # start, end, leaf, parent, top
-    busy: tuple[Ints, Ints]
-
-
 def build_lanes(timeline: Timeline) -> list[Lane]:
     """Flatten the issuing threads and join those that take turns."""
     by_thread = np.argsort(timeline.host.thread, kind="stable")
-    threads = timeline.host.thread[by_thread]
+    sorted_threads = timeline.host.thread[by_thread]
+    threads = issuing_threads(timeline)
     flats: list[_Flat] = []
-    for thread in issuing_threads(timeline):
-        low, high = np.searchsorted(threads, (thread, thread + 1))
-        flats.append(_flat(timeline, thread, by_thread[low:high]))
-    clashes = _clashes([flat.busy for flat in flats])
-    groups: list[list[_Flat]] = []
-    group_of: dict[int, int] = {}  # by the thread's place in the list
+    for thread in threads:
+        low, high = np.searchsorted(sorted_threads, (thread, thread + 1))
+        nesting = _nest(timeline, by_thread[low:high])
+        start, end, leaf = flatten(timeline, nesting)
+        rows = np.append(nesting.row, -1)
+        around = rows[nesting.parent[leaf]], rows[nesting.top[leaf]]
+        flats.append((start, end, rows[leaf], *around))
+    clashes = _clashes([union(start, end) for start, end, *_ in flats])
+    groups: list[list[int]] = []  # places in the list of threads
+    group_of: dict[int, int] = {}
     of_process: dict[str, list[int]] = {}
-    for place, flat in enumerate(flats):
+    for place, thread in enumerate(threads):
         others = {group_of[other] for other in clashes.get(place, ())}
-        own = of_process.setdefault(timeline.threads[flat.thread].pid, [])
+        own = of_process.setdefault(timeline.threads[thread].pid, [])
         free = next((group for group in own if group not in others), len(groups))
         if free == len(groups):
             groups.append([])
             own.append(free)
-        groups[free].append(flat)
+        groups[free].append(place)
         group_of[place] = free
-    return [_join(group) for group in groups]
-
-
-def _flat(timeline: Timeline, thread: int, own: Ints) -> _Flat:
-    nesting = _nest(timeline, own)
-    start, end, leaf = flatten(timeline, nesting)
-    rows = np.append(nesting.row, -1)
-    columns = start, end, rows[leaf], rows[nesting.parent[leaf]], rows[nesting.top[leaf]]
-    return _Flat(thread, columns, union(start, end))
+    return [
+        _join(tuple(threads[place] for place in group), [flats[place] for place in group])
+        for group in groups
+    ]
 
 
 def _clashes(busy: list[tuple[Ints, Ints]]) -> dict[int, list[int]]:
@@ -203,15 +197,15 @@ def _clashes(busy: list[tuple[Ints, Ints]]) -> dict[int, list[int]]:
     return clashes
 
 
-def _join(group: list[_Flat]) -> Lane:
-    start, end, *rows = (
-        np.concatenate(column) for column in zip(*(flat.columns for flat in group), strict=True)
-    )
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], end[order]
+def _join(threads: tuple[int, ...], flats: list[_Flat]) -> Lane:
+    columns = [np.concatenate(column) for column in zip(*flats, strict=True)]
+    if len(flats) > 1:
+        order = np.argsort(columns[0], kind="stable")
+        for number, column in enumerate(columns):  # one by one, which spares memory
+            columns[number] = column[order]
+    start, end, *rows = columns
     # The little that remains of overlap belongs to whoever came first.
     if len(start):
         start = np.maximum(start, np.concatenate([[start[0]], np.maximum.accumulate(end)[:-1]]))
     keep = end > start
-    threads = tuple(flat.thread for flat in group)
-    return Lane(threads, start[keep], end[keep], *(column[order][keep] for column in rows))
+    return Lane(threads, start[keep], end[keep], *(row[keep] for row in rows))
