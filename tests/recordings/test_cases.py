@@ -151,7 +151,7 @@ ROWS = (
     ),
     Right(
         files=kineto("straggler_rank0", "straggler_rank1"),
-        says="rank 1 is 5 ms late in each of four steps of 12 ms, the first among them; both pause 0.4 ms more",
+        says="rank 1 is 5 ms late in each of four steps, and both pause for 0.4 ms",
         step_us=11_865,
         shares={"host-starved": 5_400},
     ),
