@@ -103,7 +103,6 @@ def test_a_host_that_launches_nothing() -> None:
     assert second(5050, body) == {Cause.KERNEL: 74, Cause.STARVED: 4959, Cause.LAUNCH: 17}
 
 
-@pytest.mark.xfail(strict=False, reason="29,966 us of LAUNCH: no call is known as start-up")
 def test_start_up() -> None:
     """Idle time while a module is loaded is the program's start."""
     trace = Trace().step(0, 30_100)
