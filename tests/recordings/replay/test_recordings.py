@@ -30,7 +30,6 @@ TRACES, LATER = FOLDERS
 # Files in which the first finding is not the known cause, and why.
 KNOWN_MISSES = {
     "sync_mask.nonzero.json.gz": "the waits cost 27%, the launches 30%: as good as even",
-    "loader.workers_8.json.gz": "the loader's threads stretch the host's work as they starve it",
     "preprocess.crowded.json.gz": "every step is crowded, so no piece of work is seen to be faster",
     "sms032.wave132.json.gz": "recorded in a partition, whose size the recording does not tell",
     "sms064.wave132.json.gz": "recorded in a partition, whose size the recording does not tell",
