@@ -10,9 +10,9 @@ import pytest
 
 from tailwave.recordings.replay.change import Changed, issues
 from tailwave.recordings.replay.engine import run
-from tailwave.recordings.replay.forecast import GPU_SPREAD, IDENTITY_TOLERANCE, Forecast
+from tailwave.recordings.replay.forecast import IDENTITY_TOLERANCE, Forecast
 from tailwave.recordings.replay.host_changes import cuda_graph, host_speed, no_sync
-from tailwave.recordings.replay.overhead import FASTEST, REAL, SLOWEST
+from tailwave.recordings.replay.overhead import FASTEST, GPU_SPREAD, REAL, SLOWEST
 from tailwave.recordings.replay.program import Program
 from tailwave.recordings.timeline.case import Case
 from tests.builders import DTOD, PINNED_HTOD, Trace, Work, copy, kernel, steps

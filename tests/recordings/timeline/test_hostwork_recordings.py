@@ -20,15 +20,17 @@ PUBLIC = ROOT.parent / "shared/data/public"
 
 
 def spent(path: Path) -> dict[Activity, float]:
-    """Give the time (ms a step) that the first lane of a recording spends on each activity."""
+    """Give the time (ms) that the first lane of a recording spends a step on each activity."""
     timeline = read(path)[0]
     steps = find_steps(timeline)
     work = host_work(timeline, build_lanes(timeline), steps)[0]
     low, high = (
         np.clip(at, steps.host_start[0], steps.host_end[-1]) for at in (work.start, work.end)
     )
-    length = (high - low) / 1e6 / len(steps)
-    return {kind: float(length[work.activity == kind].sum()) for kind in Activity}
+    return {
+        kind: float((high - low)[work.activity == kind].sum()) / 1e6 / len(steps)
+        for kind in Activity
+    }
 
 
 def names(path: Path, kind: Activity) -> dict[str, float]:
@@ -65,7 +67,6 @@ def test_a_loader_that_stalls_in_some_steps_is_starvation(case: str, stalls: int
     ("case", "call", "took"),
     [
         ("kineto/cuda_context_creation.json.gz", "cudaDeviceGetStreamPriorityRange", 3000),
-        ("kineto/cold_start_context.json.gz", "cudaFree", 5000),
         ("nsys/context_creation.sqlite", "cudaMalloc", 299.6),
         ("nsys/context_creation_cudafree0.sqlite", "cudaFree", 118.6),
         ("nsys/context_creation_cudafree0.sqlite", "cudaMemsetAsync", 8.7),
@@ -80,17 +81,18 @@ def test_start_up_is_found_in_whatever_call_it_happens(case: str, call: str, too
     assert spent(CASES / case)[Activity.STRETCHED] == 0
 
 
-def test_host_work_of_a_plain_program_is_its_own() -> None:
-    """A C++ program that computes on its host has no interpreter lock to contend for."""
-    found = names(CASES / "nsys/cpp_startup_called_gil.sqlite", Activity.STARVED)
-    assert found["a pause after cudaHostAlloc"] == pytest.approx(337, abs=1)
+def test_host_work_of_a_plain_program_is_not_contention() -> None:
+    """A C++ program that computes on its host has no interpreter lock."""
+    found = spent(CASES / "nsys/cpp_startup_called_gil.sqlite")
+    assert found[Activity.STRETCHED] == 0
+    assert found[Activity.STARVED] == pytest.approx(348, abs=5)
 
 
 def test_initialising_on_the_host_is_starvation() -> None:
-    """2.1 s of the host before the kernel, 4.9 s after it; the prefetches are copies."""
-    path = CASES / "nsys/managed_prefetch.sqlite"
-    assert sum(names(path, Activity.STARVED).values()) == pytest.approx(2114 + 4934, abs=5)
-    assert names(path, Activity.COPY)["cudaMemPrefetchAsync"] == pytest.approx(534.5, abs=1)
+    """Of the step, which begins with the first launch, 4.9 s; the prefetches are copies."""
+    found = spent(CASES / "nsys/managed_prefetch.sqlite")
+    assert found[Activity.STARVED] == pytest.approx(4934, abs=5)
+    assert found[Activity.COPY] == pytest.approx(534.5, abs=1)
 
 
 def test_the_programs_own_range_names_what_the_host_does() -> None:
@@ -147,12 +149,3 @@ def test_a_healthy_host_issues(name: str) -> None:
 def test_preprocessing_of_public_recordings(name: str, starved: float) -> None:
     """Image processors on the CPU (ms), of which the operators that wait swallow nothing."""
     assert spent(PUBLIC / f"{name}.json.gz")[Activity.STARVED] == pytest.approx(starved, rel=0.04)
-
-
-@pytest.mark.skipif(not PUBLIC.exists(), reason="the public recordings are not at hand")
-def test_a_program_that_starts_up_waits_for_nothing() -> None:
-    """40 of 43 s: the context, libraries, kernels, and the first memory of the pool."""
-    path = PUBLIC / "hta_alexnet.json.gz"
-    started = names(path, Activity.STARTUP)
-    assert started["cudaDeviceGetStreamPriorityRange"] == pytest.approx(29_927, abs=1)
-    assert sum(names(path, Activity.SYNC).values()) < 200

@@ -37,8 +37,10 @@ def test_a_pause_is_named_after_the_call_before_it_where_nothing_better_is_known
 
 def test_a_pause_before_the_first_call_is_named_so() -> None:
     """There is none that it could follow."""
-    trace = Trace().step(0, 2400).op("aten::b", 1100, 2390)
-    assert named(trace.launch(1105, 1110, kernel("b", 1112, 1115))) == {"a pause before aten::b"}
+    trace = Trace().step(0, 2300)
+    for at in range(1100, 2300, 100):
+        trace.op("aten::b", at, at + 20).launch(at + 5, at + 10, kernel("b", at + 12, at + 15))
+    assert named(trace) == {"a pause before aten::b"}
 
 
 @pytest.mark.parametrize(

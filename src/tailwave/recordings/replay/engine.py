@@ -221,5 +221,6 @@ def _steps(program: Program, end: Ints, action_start: Ints) -> Ints:
     np.maximum.at(completion, program.row_step[mine], end[mine])
     completion = np.maximum.accumulate(completion)
     before = program.counts & (program.row_step == BEFORE)
-    opened = int(end[before].max()) if before.any() else program.opens
+    # A step that was left out before the first may have ended with its host code.
+    opened = int(end[before].max(initial=program.opens))
     return np.diff(np.concatenate([[min(opened, int(completion[0]))], completion]))

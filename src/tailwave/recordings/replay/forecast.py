@@ -138,9 +138,14 @@ def forecast(case: Case) -> Forecast:
     length = np.average(duration[replayed], weights=recorded.weight)
     scale = case.step_us / again.step_us if again.step_us else 1.0
     likely, now, doubt = _likely(case, recorded, scale)
+    division = divide(case)
+    # No step takes less than what keeps its GPU busy.
+    busy = sum(map(division.us, (Cause.KERNEL, Cause.COLLECTIVE, Cause.MIGRATION)))
+    if now.by != "measured" and now.us < busy:
+        now = msgspec.structs.replace(now, us=busy, high_us=max(now.high_us, busy))
     return Forecast(
         case=case,
-        division=divide(case),
+        division=division,
         recorded=recorded,
         replayed=replayed,
         likely=likely,

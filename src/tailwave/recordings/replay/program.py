@@ -69,7 +69,7 @@ class Program(msgspec.Struct, frozen=True):
     issue: Ints
     counts: Flags  # whether the row's end counts for the completion of its step
 
-    opens: int  # when the first step begins, if no row before it tells
+    opens: int  # when the first step begins, unless a row before it ends later
     weight: Floats  # how many recorded steps each step stands for
 
     @property

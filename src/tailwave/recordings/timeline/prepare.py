@@ -9,10 +9,12 @@ from msgspec.structs import replace
 from tailwave.figures import time
 from tailwave.model import DeviceInfo, HostKind, Timeline
 from tailwave.recordings.timeline.case import Case, build_case
+from tailwave.recordings.timeline.hostwork import Activity
+from tailwave.recordings.timeline.intervals import overlap
 from tailwave.recordings.timeline.mending import mended
 from tailwave.recordings.timeline.migrations import migrations
-from tailwave.recordings.timeline.quality import Quality, assess, whole_steps
-from tailwave.recordings.timeline.steps import Steps, find_steps
+from tailwave.recordings.timeline.quality import Quality, assess, sliced, whole_steps
+from tailwave.recordings.timeline.steps import Steps, begun_at, find_steps
 
 # What lies outside the steps is worth a note from this share of the recording on.
 _WORTH_A_NOTE = 0.1
@@ -34,17 +36,46 @@ def prepare(timeline: Timeline) -> Prepared:
     found = find_steps(sound, device.index)
     quality = assess(sound, found)
     steps, step_notes = whole_steps(found, ~migrations(sound))
+    case, started = _started(build_case(sound, steps, device))
     return Prepared(
-        case=build_case(sound, steps, device),
+        case=case,
         quality=quality,
         notes=(
             *mends,
             *quality.notes,
             *step_notes,
-            *_edge_notes(sound, steps),
+            *started,
+            *_edge_notes(sound, case.steps),
             *_device_notes(sound, device),
         ),
     )
+
+
+def _started(case: Case) -> tuple[Case, tuple[str, ...]]:
+    """Leave out the steps in which the program starts up, or of a single step that part of it."""
+    steps = case.steps
+    spent = np.zeros(len(steps), dtype=np.int64)
+    until = 0
+    for work in case.work:
+        mine = np.flatnonzero(work.activity == Activity.STARTUP)
+        spent += overlap(work.start[mine], work.end[mine], steps.host_start, steps.host_end)
+        inside = mine[work.start[mine] < steps.host_end[-1]]
+        until = max(until, int(work.end[inside].max(initial=0)))
+    heavy = np.flatnonzero(spent > _WORTH_A_NOTE * np.maximum(steps.duration, 1))
+    if len(heavy) == 0:
+        return case, ()
+    first = int(heavy[-1]) + 1
+    if first < len(steps):
+        left, words = sliced(steps, first, len(steps)), f"{first} of {len(steps)} steps left out"
+    else:
+        left, words = begun_at(case.timeline, sliced(steps, first - 1, first), until), "Left out"
+    if not (left.gpu_step >= 0).any():
+        return case, ()
+    note = (
+        f"{words}: {time(spent.sum() / 1e3)} of start-up in them (context creation, module "
+        "loading, first-call compilation)."
+    )
+    return build_case(case.timeline, left, case.device), (note,)
 
 
 def busiest_device(timeline: Timeline) -> DeviceInfo:

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from tailwave.figures import percent, time
-from tailwave.model import Flags, HostKind, Ints, Timeline
-from tailwave.recordings.timeline.calls import Call, classify_all, is_graph_launch
+from tailwave.model import Flags, GpuKind, HostKind, Ints, Timeline
+from tailwave.recordings.timeline.calls import Call, classify_all
 from tailwave.recordings.timeline.mending import counted
 from tailwave.recordings.timeline.migrations import migrations
 from tailwave.recordings.timeline.steps import AFTER, BEFORE, Steps
@@ -146,13 +146,13 @@ def _zero_length(timeline: Timeline, notes: list[str]) -> None:
 
 def _lost_nodes(timeline: Timeline, steps: Steps, notes: list[str]) -> None:
     """Compare the nodes of graph launches that begin with the same kernel."""
-    gpu, host = timeline.gpu, timeline.host
-    graphs = np.array([is_graph_launch(name) for name in timeline.names], dtype=bool)
-    rows = np.flatnonzero(gpu.launch >= 0)
-    rows = rows[graphs[host.name[gpu.launch[rows]]]]
+    gpu = timeline.gpu
+    # Only nodes of one graph launch share their correlation.
+    rows = np.flatnonzero((gpu.correlation >= 0) & (gpu.kind == GpuKind.KERNEL))
     if len(rows) == 0:
         return
-    first, nodes = np.unique(gpu.launch[rows], return_index=True, return_counts=True)[1:]
+    first, nodes = np.unique(gpu.correlation[rows], return_index=True, return_counts=True)[1:]
+    first, nodes = first[nodes > 1], nodes[nodes > 1]
     begins = gpu.name[rows[first]]
     in_steps = steps.gpu_step[rows[first]] >= 0
     most = np.zeros(len(timeline.names), dtype=np.int64)
@@ -225,10 +225,11 @@ def whole_steps(steps: Steps, is_work: Flags) -> tuple[Steps, tuple[str, ...]]:
         f"{len(steps) - (last - first)} of {len(steps)} steps left out: the recording begins "
         "or ends within them, or they hold no GPU work."
     )
-    return _slice(steps, first, last), (note,)
+    return sliced(steps, first, last), (note,)
 
 
-def _slice(steps: Steps, first: int, last: int) -> Steps:
+def sliced(steps: Steps, first: int, last: int) -> Steps:
+    """Keep the steps from ``first`` to before ``last``."""
     gpu_step = steps.gpu_step - first
     gpu_step[steps.gpu_step < first] = BEFORE
     gpu_step[(steps.gpu_step >= last) | (steps.gpu_step == AFTER)] = AFTER

@@ -27,9 +27,8 @@ _ANNOTATION_COVER = 0.5
 # One annotation alone is the step when at least this share is.
 _ALONE_COVER = 0.9
 # Two periods of a kernel sequence count as equal when this share of their names agree: throughout,
-# and in the first and the last period, where the layers of one model would not.
+# and in the first or the last period, where the layers of one model do not.
 _PERIOD_MATCH = 0.95
-_ENDS_MATCH = 0.9
 _LONGEST_PERIOD_TRIES = 64
 # Periods are of the usual length when they are within this factor of the median.
 _USUAL = 2.0
@@ -236,13 +235,14 @@ def _periods(issue: Ints, last: int, period: int) -> tuple[Ints, Ints]:
 
 
 def _is_even(length: Ints) -> bool:
-    """Tell whether most periods are of the usual length.
+    """Tell whether most periods are of the usual length, and hold most of the time but for one.
 
     Kernels may repeat without being steps: requests of any length, with pauses of any length.
     """
-    usual = np.median(length)
+    usual = float(np.median(length))
     even = (length <= _USUAL * usual) & (length * _USUAL >= usual)
-    return bool(even.mean() > 0.5)  # noqa: PLR2004 - most of them
+    explained = usual * (len(length) - 1)
+    return bool(2 * even.sum() > len(even) and 2 * explained >= length.sum() - length.max())
 
 
 def kernel_periods(codes: np.ndarray, shortest: int = _REPEATS) -> Iterator[int]:
@@ -258,8 +258,9 @@ def kernel_periods(codes: np.ndarray, shortest: int = _REPEATS) -> Iterator[int]
     for period in sorted(candidates)[:_LONGEST_PERIOD_TRIES]:
         if shortest <= period <= len(codes) // 2:
             agree = codes[:-period] == codes[period:]
-            ends = min(agree[:period].mean(), agree[-period:].mean())
-            if agree.mean() >= _PERIOD_MATCH and ends >= _ENDS_MATCH:
+            # A prologue or a last step that was cut spoils one end, equal layers of a model both.
+            ends = max(agree[:period].mean(), agree[-period:].mean())
+            if min(agree.mean(), ends) >= _PERIOD_MATCH:
                 yield period
 
 
@@ -297,9 +298,11 @@ def _clipped(timeline: Timeline, bounds: _Bounds) -> _Bounds:
     if not ends:
         return bounds
     first, last = min(starts), max(ends)
-    start, end = np.minimum(bounds.start, last), np.minimum(bounds.end, last)
-    # A step may begin long before its first call, but not by more than all that was recorded.
-    start = np.where(first - start > last - first, first, start)
+    # A step may begin before its first call and end after its last work, but not by more than all
+    # that was recorded.
+    most = last - first
+    start = np.where(first - bounds.start > most, first, np.minimum(bounds.start, last))
+    end = np.where(bounds.end - last > most, last, bounds.end)
     return msgspec.structs.replace(bounds, start=start, end=end)
 
 
@@ -319,6 +322,18 @@ def _complete(timeline: Timeline, bounds: _Bounds, device: int | None) -> Steps:
         complete_from=np.concatenate([[min(opened, int(completion[0]))], completion[:-1]]),
         complete_to=completion,
         gpu_step=gpu_step,
+    )
+
+
+def begun_at(timeline: Timeline, steps: Steps, moment: int) -> Steps:
+    """Let a single step begin at a moment (ns) within it; what was launched before is not in it."""
+    earlier = (issued_in_order(timeline) < moment) & (steps.gpu_step == 0)
+    began = np.array([min(moment, int(steps.complete_to[0]))])
+    return msgspec.structs.replace(
+        steps,
+        host_start=np.minimum(began, steps.host_end),
+        complete_from=began,
+        gpu_step=np.where(earlier, BEFORE, steps.gpu_step),
     )
 
 
