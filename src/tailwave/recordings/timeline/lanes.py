@@ -53,13 +53,8 @@ class Lane(msgspec.Struct, frozen=True):
     top: Ints
 
 
-def nest(timeline: Timeline, thread: int) -> Nesting:
-    """Find the enclosing call of every operator and runtime call of a thread."""
-    return _nest(timeline, np.flatnonzero(timeline.host.thread == thread))
-
-
-def _nest(timeline: Timeline, own: Ints) -> Nesting:
-    """Find the enclosing calls of one thread, given its host rows."""
+def nest(timeline: Timeline, own: Ints) -> Nesting:
+    """Find the enclosing call of every operator and runtime call of a thread, given its rows."""
     host = timeline.host
     kind, length = host.kind[own], host.end[own] - host.start[own]
     calls = (kind == HostKind.OPERATOR) | (kind == HostKind.RUNTIME)
@@ -137,7 +132,7 @@ def build_lanes(timeline: Timeline) -> list[Lane]:
     flats: list[_Flat] = []
     for thread in threads:
         low, high = np.searchsorted(sorted_threads, (thread, thread + 1))
-        nesting = _nest(timeline, by_thread[low:high])
+        nesting = nest(timeline, by_thread[low:high])
         start, end, leaf = flatten(timeline, nesting)
         flats.append((start, end, nesting.row[leaf], nesting.row[nesting.top[leaf]]))
     clashes = _clashes([union(start, end) for start, end, _, _ in flats])
