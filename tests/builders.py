@@ -215,10 +215,9 @@ def steps(
     """Repeat a body as so many steps of the same length, times within each from its own start.
 
     They go on with ``trace``, if given. With ``gpu``, a step takes so long on the GPU, and the
-    host runs ahead of it. A step without a mark comes before, so that all are of one length.
+    host runs ahead of it.
     """
     trace = trace or Trace()
-    body(trace.at(-length, -(length if gpu is None else gpu)))
     for number in range(count):
         ahead = number * (length if gpu is None else gpu)
         body(trace.at(number * length, ahead).step(0, length, number))

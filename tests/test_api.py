@@ -15,7 +15,7 @@ import tailwave
 from tailwave import api
 from tailwave.cli import run
 from tailwave.errors import UnreadableInputError, UsageError
-from tailwave.model import Timeline
+from tailwave.model import Comparison, RecordingComparison, Timeline
 from tailwave.session import save
 from tests.documents import checked
 from tests.measured import figure, session
@@ -149,7 +149,7 @@ def test_the_predicted_timeline_is_a_recording(tmp_path: Path, name: str) -> Non
     content = gzip.decompress(trace.read_bytes()) if is_compressed else trace.read_bytes()
     assert json.loads(content)["traceEvents"]
     steps = tailwave.whatif(trace).steps
-    assert steps.median_us == pytest.approx(predictions.what_ifs[0].step_us_after, abs=0.002)
+    assert steps.mean_us == pytest.approx(predictions.what_ifs[0].step_us_after, abs=0.002)
 
 
 def test_sessions_and_files_are_compared_alike(tmp_path: Path) -> None:
@@ -158,9 +158,18 @@ def test_sessions_and_files_are_compared_alike(tmp_path: Path) -> None:
     after = session(figure("l2.poll", 1000.0, "ns", pollers=131))
     save(before, tmp_path / "before.json")
     comparison = tailwave.compare(str(tmp_path / "before.json"), after)
+    assert isinstance(comparison, Comparison)
     assert [difference.change for difference in comparison.differences] == [1.0]
     assert str(comparison).startswith("Of 1 figures the second session has 1 worse")
     assert checked(json.dumps(comparison.to_dict()), "comparison")["alike"] == 0
+
+
+def test_recordings_and_paths_are_compared_alike() -> None:
+    """What was read goes as well as its path; ranks are a list of files."""
+    comparison = tailwave.compare(tailwave.read(EAGER), [EAGER])
+    assert isinstance(comparison, RecordingComparison)
+    assert comparison.difference_us == 0.0
+    assert checked(json.dumps(comparison.to_dict()), "recording_comparison")["parts"] == []
 
 
 def test_a_saved_session_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -93,9 +93,9 @@ def diagnosis_of(truth: Truth) -> Diagnosis:
 
 
 def recorded_us(diagnosis: Diagnosis) -> float:
-    """Give the median step as it was recorded."""
+    """Give the mean step as it was recorded."""
     assert diagnosis.steps is not None
-    return diagnosis.steps.median_us
+    return diagnosis.steps.mean_us
 
 
 each_recording = pytest.mark.parametrize("truth", named(TRUTHS))
@@ -139,7 +139,7 @@ def test_the_graphed_step_is_predicted(truth: Truth) -> None:
 
 @each_recording
 def test_the_shares_of_a_step_add_up(truth: Truth) -> None:
-    """Every microsecond of the typical step is in exactly one share."""
+    """Every microsecond of the mean step is in exactly one share."""
     diagnosis = diagnosis_of(truth)
     total = sum(share.us for share in diagnosis.division)
     assert total == pytest.approx(recorded_us(diagnosis), rel=1e-9)

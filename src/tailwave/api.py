@@ -13,14 +13,22 @@ from msgspec.structs import replace
 from tailwave import next_commands
 from tailwave.errors import UsageError
 from tailwave.gpu.compare import compare as compare_sessions
-from tailwave.model import Comparison, Diagnosis, Predictions, Recording, Session
+from tailwave.model import (
+    Comparison,
+    Diagnosis,
+    Predictions,
+    Recording,
+    RecordingComparison,
+    Session,
+)
 from tailwave.profiles import Join, diagnose_profiles, holds_profiles, once, read_profiles
 from tailwave.recordings.causes.diagnose import diagnose as diagnose_timelines
+from tailwave.recordings.comparison.compare import compare_timelines
 from tailwave.recordings.readers import read as read_timelines
 from tailwave.recordings.replay.predict import replay
 from tailwave.recordings.replay.whatif import WHATIFS, WhatIf, host_speed_is, sm_count_is
 from tailwave.reports.chrome import save_chrome
-from tailwave.session import load
+from tailwave.session import holds_session, load
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 Progress: TypeAlias = Callable[[int, int], None]
@@ -188,13 +196,35 @@ def _named(change: object) -> WhatIf:
     return by_name[str(change)]
 
 
-def compare(before: Session | AnyPath, after: Session | AnyPath) -> Comparison:
-    """Say what differs between two checks, worst first: sessions, or files that hold them."""
-    return compare_sessions(_session(before), _session(after))
+def compare(
+    before: Session | Recording | AnyPath | Iterable[AnyPath],
+    after: Session | Recording | AnyPath | Iterable[AnyPath],
+) -> Comparison | RecordingComparison:
+    """Say what differs between two checks, or between two recordings of the same work.
+
+    Of checks (sessions, or files that hold them) every figure that differs, worst first; of
+    recordings the difference of the step, divided by cause. Raises UsageError for one of each and
+    for recordings of different work, UnreadableInputError for what cannot be read or has no steps.
+    """
+    old, new = _session_or_recording(before), _session_or_recording(after)
+    if isinstance(old, Session) and isinstance(new, Session):
+        return compare_sessions(old, new)
+    if isinstance(old, Recording) and isinstance(new, Recording):
+        return compare_timelines(old.timelines, old.name, new.timelines, new.name)
+    raise UsageError(
+        "one of the two is a session of `tailwave check` and the other a recording: give two "
+        "sessions, or two recordings."
+    )
 
 
-def _session(session: Session | AnyPath) -> Session:
-    return session if isinstance(session, Session) else show(session)
+def _session_or_recording(
+    given: Session | Recording | AnyPath | Iterable[AnyPath],
+) -> Session | Recording:
+    if isinstance(given, Session):
+        return given
+    if isinstance(given, str | os.PathLike) and holds_session(Path(given)):
+        return load(Path(given))
+    return _recording(given, None)
 
 
 def show(path: AnyPath) -> Session:

@@ -23,6 +23,8 @@ _QUALIFIERS = re.compile(r"\b(?:const|volatile)\b")
 _LITERAL = re.compile(r"(?:\([^()]*\))?-?(?:\d[\w.]*|true|false)")
 # Functions without a name of their own: the one that they stand in tells what they do.
 _INNER = ("{lambda", "[lambda", "operator")
+# What PyTorch puts around what an elementwise kernel computes.
+_WRAPPERS = frozenset({"gpu_kernel_impl", "gpu_kernel_impl_nocast"})
 # Types of indices and of memory: they are in every instance, and tell none from another.
 _EVERYWHERE = frozenset(
     f"{sign}{size}"
@@ -103,6 +105,8 @@ def _readable(text: str, depth: int) -> str:
     telling = [read for one in types if (read := _telling(one, depth + 1))]
     if not telling and depth == 0:  # an instance for numbers alone
         telling = [_readable(one, depth + 1) or one for one in arguments]
+    if telling and name in _WRAPPERS:
+        return telling[0]
     return f"{name}<{', '.join(dict.fromkeys(telling))}>" if telling else name
 
 

@@ -8,6 +8,7 @@ function that turns the document before it into the one after, so that old files
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,8 @@ from tailwave.model import Session
 # The function at index i turns a document of schema i + 1 into one of schema i + 2.
 _MIGRATIONS: tuple[Callable[[dict[str, Any]], dict[str, Any]], ...] = ()
 SCHEMA: Final = len(_MIGRATIONS) + 1
+_HEAD_BYTES: Final = 1 << 16
+_NUMBERED: Final = re.compile(rb'^\s*\{.*?"schema"\s*:\s*\d', re.DOTALL)
 
 
 def save(session: Session, path: Path) -> None:
@@ -28,6 +31,16 @@ def save(session: Session, path: Path) -> None:
         path.write_bytes(msgspec.json.encode(session) + b"\n")
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}.") from error
+
+
+def holds_session(path: Path) -> bool:
+    """Tell whether a file looks like a session, by its beginning; False where there is none."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except (OSError, ValueError):
+        return False
+    return bool(_NUMBERED.search(head)) and b'"traceEvents"' not in head
 
 
 def load(path: Path) -> Session:

@@ -10,8 +10,9 @@ import pytest
 
 from tailwave.cli import run
 from tailwave.session import load, save
+from tests.documents import checked
 from tests.measured import figure, session
-from tests.places import DATA
+from tests.places import DATA, TRACES
 from tests.reports.checks import NARROW, NO_DEVICE
 
 SAVED = DATA / "sessions" / "v1.json"
@@ -96,6 +97,28 @@ def test_compare_with_an_old_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     save(msgspec.structs.replace(load(SAVED), started="2027-01-01T00:00:00+00:00"), again)
     assert run(["compare", str(SAVED), str(again)]) == 0
     assert capsys.readouterr().out.startswith("No difference that counts: ")
+
+
+def test_compare_divides_the_difference_of_recordings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What makes one step longer than the other, in the first line; the document has all of it."""
+    recordings = [str(TRACES / f"decode_small.{way}.json.gz") for way in ("eager", "graph")]
+    assert run(["compare", *recordings]) == 0
+    assert capsys.readouterr().out.startswith("Faster by ")
+    assert run(["compare", "--json", *recordings]) == 0
+    document = checked(capsys.readouterr().out, "recording_comparison")
+    assert document["parts"][0]["what"] == "launches"
+
+
+def test_compare_takes_two_of_a_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    """A session and a recording, and recordings of different work, have nothing in common."""
+    recording, other = (str(TRACES / f"{name}.json.gz") for name in ("input.fed", "gemm.big"))
+    for given in ((str(SAVED), recording), (recording, str(SAVED)), (recording, other)):
+        assert run(["compare", *given]) == 64
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert printed.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", [["show"], ["compare", str(SAVED)]])

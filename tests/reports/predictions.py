@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from tailwave.model import Prediction, Predictions
+from tailwave.model import Prediction, Predictions, StepTime
 from tests.reports.samples import H200, SOURCE, STEPS
 
 NOW = 3_640.0
+STEP_TIME = StepTime(
+    us=NOW, low_us=2_190.0, high_us=6_040.0, by="estimated", recorded_us=STEPS.mean_us
+)
 
 
-def prediction(*names: str, after: float, notes: tuple[str, ...] = ()) -> Prediction:
+def prediction(
+    *names: str, after: float, notes: tuple[str, ...] = (), condition: str = ""
+) -> Prediction:
     """Answer the what-ifs of some names from the step that all samples have."""
     return Prediction(
         names=names,
@@ -17,6 +22,7 @@ def prediction(*names: str, after: float, notes: tuple[str, ...] = ()) -> Predic
         step_us_after=after,
         recoverable_us=NOW - after,
         notes=notes,
+        condition=condition,
     )
 
 
@@ -25,8 +31,7 @@ EACH_ALONE = Predictions(
     source=SOURCE,
     device=H200,
     steps=STEPS,
-    step_us_now=NOW,
-    step_us_range=(2_190.0, 6_040.0),
+    now=STEP_TIME,
     what_ifs=(
         prediction("cuda-graph", after=1_200.0, notes=(CUT,)),
         prediction("no-sync", after=2_900.0),
@@ -41,8 +46,7 @@ ONE = Predictions(
     source=SOURCE,
     device=None,
     steps=STEPS,
-    step_us_now=NOW,
-    step_us_range=(2_190.0, 6_040.0),
+    now=STEP_TIME,
     what_ifs=(
         prediction("sm-count=64", "cuda-graph", after=455.0, notes=("kernels: 9 by waves", CUT)),
     ),

@@ -10,12 +10,25 @@ from tailwave.model import (
     Severity,
     Share,
     Source,
+    StepKernel,
     StepsSummary,
+    StepTime,
 )
 
 SOURCE = Source(path="decode.json.gz", kind="kineto", events=4605, ranks=(0,))
 H200 = DeviceInfo(index=0, name="NVIDIA H200", sm_count=132)
-STEPS = StepsSummary(count=3, by="ProfilerStep", median_us=7561.0, gpu_busy_us=405.3)
+STEPS = StepsSummary(
+    count=3,
+    by="ProfilerStep",
+    mean_us=7561.0,
+    median_us=7555.0,
+    p90_us=7620.0,
+    p99_us=7634.0,
+    max_us=7636.0,
+    gpu_busy_us=405.3,
+    replayed=3,
+)
+NOW = StepTime(us=7561.0, low_us=7561.0, high_us=7561.0, by="recorded", recorded_us=7561.0)
 DIVISION = (
     Share("kernels", "kernels at work", 403.2),
     Share("copies", "only copies", 2.1),
@@ -32,6 +45,7 @@ LAUNCH_BOUND = Finding(
     step_us_now=7561.0,
     step_us_after=471.0,
     recoverable_us=7090.0,
+    share=0.9377,
     evidence=(
         Evidence("GPU busy", 0.0536, "ratio"),
         Evidence("launches in the step", 1312.0, "count"),
@@ -49,6 +63,7 @@ HOST_SYNC = Finding(
     step_us_now=7561.0,
     step_us_after=7316.0,
     recoverable_us=245.0,
+    share=0.0324,
     evidence=(Evidence("idle after cudaStreamSynchronize in aten::item", 0.245, "ms"),),
     cures=("remove-sync",),
 )
@@ -60,19 +75,45 @@ SMALL_GRID = Finding(
     step_us_now=7561.0,
     step_us_after=7549.0,
     recoverable_us=12.0,
+    share=0.0016,
+    condition="if their work can be split, at best",
+)
+QUEUED = Finding(
+    code="queued",
+    severity=Severity.MAJOR,
+    title="Work is launched and does not begin",
+    claim="The GPU idles 20% of each step while work that was launched does not begin; what kept "
+    "it is not recorded.",
+    step_us_now=7561.0,
+    step_us_after=None,
+    recoverable_us=None,
+    share=0.2,
 )
 LAUNCH_BOUND_STEP = Diagnosis(
     source=SOURCE,
     device=H200,
     steps=STEPS,
     division=DIVISION,
+    now=NOW,
+    costliest=(StepKernel("gemv", "matrix product", 656.0, 310.2, 0.765),),
     findings=(LAUNCH_BOUND, HOST_SYNC, SMALL_GRID),
     notes=("Recording adds about 2 us to each operator: without it, a step is shorter.",),
 )
 HEALTHY_STEP = Diagnosis(
     source=SOURCE,
     device=H200,
-    steps=StepsSummary(count=3, by="kernel period", median_us=472.4, gpu_busy_us=468.0),
+    steps=StepsSummary(
+        count=3,
+        by="kernel period",
+        mean_us=472.4,
+        median_us=472.3,
+        p90_us=472.8,
+        p99_us=472.9,
+        max_us=472.9,
+        gpu_busy_us=468.0,
+        replayed=3,
+    ),
+    now=StepTime(us=472.4, low_us=472.4, high_us=472.4, by="recorded", recorded_us=472.4),
     division=(
         Share("kernels", "kernels at work", 459.0),
         Share("gpu-latency", "switching from kernel to kernel", 13.4),

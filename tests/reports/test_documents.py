@@ -18,6 +18,7 @@ from tests.reports.samples import (
     LAUNCH_BOUND,
     LAUNCH_BOUND_STEP,
     NO_STEPS,
+    QUEUED,
     SOURCE,
 )
 
@@ -42,6 +43,7 @@ def test_the_document_of_a_finding() -> None:
         "step_us_now": 7561.0,
         "step_us_after": 471.0,
         "recoverable_us": 7090.0,
+        "share": 0.9377,
         "evidence": [
             {"what": "GPU busy", "value": 0.0536, "unit": "ratio"},
             {"what": "launches in the step", "value": 1312.0, "unit": "count"},
@@ -53,7 +55,21 @@ def test_the_document_of_a_finding() -> None:
             },
         ],
         "cures": ["cuda-graph", "compile"],
+        "condition": None,
     }
+
+
+def test_a_finding_without_a_gain() -> None:
+    """What cannot be computed is null, and the part that the cause takes is still there."""
+    (found,) = diagnosed(replace(LAUNCH_BOUND_STEP, findings=(QUEUED,)))["findings"]
+    assert (found["step_us_after"], found["recoverable_us"], found["share"]) == (None, None, 0.2)
+
+
+def test_the_costliest_kernels() -> None:
+    """Each with its class, its launches a step, its time and its part of the GPU's."""
+    assert diagnosed(LAUNCH_BOUND_STEP)["costliest"] == [
+        {"name": "gemv", "kind": "matrix product", "calls": 656.0, "us": 310.2, "share": 0.765}
+    ]
 
 
 def test_the_document_around_the_findings() -> None:
@@ -62,10 +78,28 @@ def test_the_document_around_the_findings() -> None:
     device = document.pop("device")
     assert (device["name"], device["sm_count"]) == ("NVIDIA H200", 132)
     assert document == {
-        "schema": 2,
+        "schema": 3,
         "tool": {"name": "tailwave", "version": __version__},
         "source": {"path": "decode.json.gz", "kind": "kineto", "events": 4605, "ranks": [0]},
-        "steps": {"count": 3, "by": "kernel period", "median_us": 472.4, "gpu_busy_us": 468.0},
+        "steps": {
+            "count": 3,
+            "by": "kernel period",
+            "mean_us": 472.4,
+            "median_us": 472.3,
+            "p90_us": 472.8,
+            "p99_us": 472.9,
+            "max_us": 472.9,
+            "gpu_busy_us": 468.0,
+            "replayed": 3,
+        },
+        "now": {
+            "us": 472.4,
+            "low_us": 472.4,
+            "high_us": 472.4,
+            "by": "recorded",
+            "recorded_us": 472.4,
+        },
+        "costliest": [],
         "division": [
             {"what": "kernels", "label": "kernels at work", "us": 459.0},
             {"what": "gpu-latency", "label": "switching from kernel to kernel", "us": 13.4},
@@ -81,9 +115,14 @@ def test_the_document_around_the_findings() -> None:
 def test_the_document_of_predictions() -> None:
     """Each alone, the best combination, and what they count from, in microseconds a step."""
     document = predicted(EACH_ALONE)
-    assert document["schema"] == 2
-    assert document["step_us_now"] == 3640.0
-    assert document["step_us_range"] == [2190.0, 6040.0]
+    assert document["schema"] == 3
+    assert document["now"] == {
+        "us": 3640.0,
+        "low_us": 2190.0,
+        "high_us": 6040.0,
+        "by": "estimated",
+        "recorded_us": 7561.0,
+    }
     assert document["combined"] == {
         "names": ["no-sync", "cuda-graph"],
         "question": "what no-sync asks; what cuda-graph asks",
@@ -91,6 +130,7 @@ def test_the_document_of_predictions() -> None:
         "step_us_after": 455.0,
         "recoverable_us": 3185.0,
         "notes": [],
+        "condition": None,
     }
     assert document["what_ifs"][-1]["recoverable_us"] == -364.0  # it costs time
 

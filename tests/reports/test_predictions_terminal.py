@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from tailwave.model import Predictions
+from tailwave.model import Predictions, StepTime
 from tailwave.reports.predictions_terminal import render_predictions
 from tests.reports.predictions import EACH_ALONE, NOW, ONE, prediction
 
@@ -104,9 +104,30 @@ def test_the_report_is_ascii() -> None:
 
 def test_a_recording_without_the_profilers_cost_is_now_as_recorded() -> None:
     """Where the likely step is the recorded one, there is no range and no doubt to print."""
-    steps = msgspec.structs.replace(EACH_ALONE.steps, median_us=NOW)
-    printed = _printed(msgspec.structs.replace(EACH_ALONE, steps=steps))
+    now = StepTime(us=NOW, low_us=NOW, high_us=NOW, by="recorded", recorded_us=NOW)
+    printed = _printed(msgspec.structs.replace(EACH_ALONE, now=now))
     assert "  now  3.64 ms a step, as recorded\n" in printed
+
+
+def test_a_condition_stands_before_the_notes() -> None:
+    """On what an answer depends is said at once below it."""
+    answers = (
+        prediction("no-sync", after=3_100.0),
+        prediction("fuse", after=3_010.0, notes=("51 launches fewer",), condition="if they may"),
+    )
+    printed = _printed(msgspec.structs.replace(EACH_ALONE, what_ifs=answers, combined=None))
+    assert (
+        "  fuse      3.01 ms  saves 0.630 ms, 17%\n"
+        "                     if they may\n"
+        "                     51 launches fewer\n"
+    ) in printed
+
+
+def test_a_condition_is_in_the_headline() -> None:
+    """Asked for one change, the first sentence says on what its gain depends."""
+    answers = (prediction("fuse", after=3_010.0, condition="if they may"),)
+    headline = _printed(msgspec.structs.replace(ONE, what_ifs=answers)).partition("\n\n")[0]
+    assert headline == "fuse would bring the step from 3.64 ms to 3.01 ms (17% less), if they may."
 
 
 def test_nothing_to_gain_is_said() -> None:

@@ -27,7 +27,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "try": ("tailwave.cli.try_", "Try cures on a Python program; keep what is proven to help."),
     "fix": ("tailwave.cli.fix", "Try cures on any program; keep what is proven to help."),
     "show": ("tailwave.cli.show", "Render a saved session."),
-    "compare": ("tailwave.cli.compare", "Say what differs between two sessions, worst first."),
+    "compare": (
+        "tailwave.cli.compare",
+        "Say what makes two recordings differ, or two sessions.",
+    ),
     "metrics": (
         "tailwave.cli.metrics",
         "Say which counters answer a question, as an ncu command line.",

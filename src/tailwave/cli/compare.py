@@ -1,4 +1,4 @@
-"""``tailwave compare A B``: what differs between two saved sessions, worst first."""
+"""``tailwave compare OLD NEW``: what differs between two recordings, or two saved sessions."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ import click
 
 
 @click.command()
-@click.argument("first", type=click.Path(path_type=Path, readable=False), metavar="A")
-@click.argument("second", type=click.Path(path_type=Path, readable=False), metavar="B")
+@click.argument("old", type=click.Path(path_type=Path, readable=False), metavar="OLD")
+@click.argument("new", type=click.Path(path_type=Path, readable=False), metavar="NEW")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (schema 1).")
-def command(first: Path, second: Path, *, as_json: bool) -> None:
-    """Compare two saved sessions: what differs beyond the intervals, worst first.
+def command(old: Path, new: Path, *, as_json: bool) -> None:
+    """Compare two recordings of the same work, or two sessions of `tailwave check`.
 
-    A is how it was and B how it is now: another driver, another host, another GPU.
+    OLD is how it was and NEW how it is now: another driver, another version, another GPU. Of
+    recordings (as `tailwave diagnose` reads them; a folder is the ranks of one run, of which the
+    slowest is compared) the difference of the step is divided by cause. Of sessions every figure
+    that differs beyond its interval is shown, worst first.
     """
     from tailwave.api import compare  # noqa: PLC0415 - numpy is not needed for --help
     from tailwave.cli.console import show  # noqa: PLC0415 - as above
 
-    show(compare(first, second), as_json=as_json)
+    show(compare(old, new), as_json=as_json)

@@ -34,6 +34,14 @@ from tailwave.model.measurement import (
 from tailwave.model.prediction import Prediction, Predictions
 from tailwave.model.printable import Printable
 from tailwave.model.recording import Recording
+from tailwave.model.recording_comparison import (
+    ComparedRecording,
+    ComparedShare,
+    ComparedWork,
+    DifferencePart,
+    MatchedKernels,
+    RecordingComparison,
+)
 from tailwave.model.reference import Reference, ReferenceFigure
 from tailwave.model.session import Basis, Criterion, Health, Session, Verdict
 from tailwave.model.timeline import (
@@ -64,6 +72,9 @@ __all__ = [
     "Baseline",
     "Basis",
     "Bytes",
+    "ComparedRecording",
+    "ComparedShare",
+    "ComparedWork",
     "Comparison",
     "Counter",
     "Criterion",
@@ -72,6 +83,7 @@ __all__ = [
     "DeviceInfo",
     "Diagnosis",
     "Difference",
+    "DifferencePart",
     "Effect",
     "Evidence",
     "Explanation",
@@ -90,6 +102,7 @@ __all__ = [
     "KernelFinding",
     "KernelProfile",
     "KernelProfiles",
+    "MatchedKernels",
     "Meaning",
     "MeaningKind",
     "MeasuredFigure",
@@ -105,6 +118,7 @@ __all__ = [
     "Printable",
     "Quantile",
     "Recording",
+    "RecordingComparison",
     "Reference",
     "ReferenceFigure",
     "Restored",

@@ -15,6 +15,7 @@ from tailwave.model import (
     Explanation,
     Predictions,
     Printable,
+    RecordingComparison,
     Session,
     Trial,
 )
@@ -25,6 +26,7 @@ from tailwave.reports.compare_terminal import render_comparison
 from tailwave.reports.documents import as_document
 from tailwave.reports.explanation_terminal import render_explanation
 from tailwave.reports.predictions_terminal import render_predictions
+from tailwave.reports.recordings_terminal import render_recording_comparison
 from tailwave.reports.terminal import render_diagnosis
 from tailwave.reports.trial_terminal import render_trial
 
@@ -48,6 +50,7 @@ _REPORTS: Final[dict[type[Printable], _Report]] = {
     Predictions: _Report(render_predictions, _itself),
     Session: _Report(render_check, CheckDocument.of),
     Comparison: _Report(render_comparison, ComparisonDocument.of),
+    RecordingComparison: _Report(render_recording_comparison, _itself),
     Trial: _Report(render_trial, _itself),
     Explanation: _Report(render_explanation, _itself),
 }

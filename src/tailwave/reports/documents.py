@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from tailwave import __version__
-from tailwave.model import Diagnosis, Explanation, Predictions, Trial
+from tailwave.model import Diagnosis, Explanation, Predictions, RecordingComparison, Trial
 from tailwave.model.values import UNKNOWN
 from tailwave.reports.check_document import CheckDocument
 from tailwave.reports.compare_document import ComparisonDocument
@@ -34,11 +34,14 @@ class Format(NamedTuple):
 
 
 FORMATS: Final[dict[type[msgspec.Struct], Format]] = {
-    Diagnosis: Format("diagnosis", "tailwave diagnose --json", 2),
-    Predictions: Format("predictions", "tailwave whatif --json", 2),
+    Diagnosis: Format("diagnosis", "tailwave diagnose --json", 3),
+    Predictions: Format("predictions", "tailwave whatif --json", 3),
     CheckDocument: Format("check", "tailwave check --json, tailwave show --json", 1),
     ComparisonDocument: Format("comparison", "tailwave compare --json", 1),
-    Trial: Format("trial", "tailwave try --json, tailwave fix --json", 2),
+    RecordingComparison: Format(
+        "recording_comparison", "tailwave compare --json, of recordings", 1
+    ),
+    Trial: Format("trial", "tailwave try --json, tailwave fix --json", 3),
     Explanation: Format("explanation", "tailwave explain --json", 2),
 }
 

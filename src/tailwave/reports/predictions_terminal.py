@@ -37,9 +37,10 @@ def _headline(predictions: Predictions) -> str:
     now = predictions.now.us
     if best.recoverable_us >= _NO_CHANGE * now:
         before, after = in_one_unit(now, best.step_us_after)
+        condition = f", {best.condition}" if best.condition else ""
         return (
             f"{_name(best)} would bring the step from {before} to {after} "
-            f"({percent(best.recoverable_us / now)} less)."
+            f"({percent(best.recoverable_us / now)} less){condition}."
         )
     if len(predictions.what_ifs) > 1:
         return f"None of these makes the step of {time(now)} faster by half a percent."

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tailwave.figures import in_one_unit, percent, quantity, time
+from tailwave.figures import counted, in_one_unit, percent, quantity, time
 from tailwave.model import (
     Diagnosis,
     Evidence,
@@ -15,6 +15,7 @@ from tailwave.model import (
     Severity,
     Share,
     Source,
+    StepKernel,
     StepsSummary,
     StepTime,
 )
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _INDENT = " " * 4
 _PROFILE = "ncu"  # what kinds of kernel profiles begin with
 _GPU_AT_WORK = ("kernels", "collectives", "copies")
+_UNCLASSED = "other"  # a kernel whose name does not tell what it computes
 _WORTH_NAMING = 0.01  # of a step
 
 
@@ -37,6 +39,7 @@ def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
     page.paragraph(_headline(diagnosis), style="bold")
     _print_subject(page, diagnosis)
     _print_division(page, diagnosis.division)
+    _print_costliest(page, diagnosis.costliest)
     _print_findings(page, diagnosis.findings)
     print_kernels(page, diagnosis.kernels, recorded=diagnosis.steps is not None)
     page.items("Notes" if diagnosis.steps or diagnosis.kernels else "Why", diagnosis.notes)
@@ -45,7 +48,7 @@ def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
 
 def _headline(diagnosis: Diagnosis) -> str:
     """Return the one thing to take away."""
-    worst = next((f for f in diagnosis.findings if f.severity is not Severity.INFO), None)
+    worst = _worst(diagnosis.findings)
     if worst:
         return f"{_advice(worst)}{_counted_from(diagnosis.now)}"
     if diagnosis.steps is None and diagnosis.kernels:
@@ -58,6 +61,12 @@ def _headline(diagnosis: Diagnosis) -> str:
             "withheld): see the notes, and record it again."
         )
     return f"{_nothing_much(diagnosis.findings)} {_spending(diagnosis.division)}".rstrip()
+
+
+def _worst(findings: tuple[Finding, ...]) -> Finding | None:
+    """Return the finding that heads the report: the first of the greatest severity."""
+    worst = max(findings, key=lambda f: list(Severity).index(f.severity), default=None)
+    return worst if worst and worst.severity is not Severity.INFO else None
 
 
 def _withheld(diagnosis: Diagnosis) -> str:
@@ -75,7 +84,7 @@ def _counted_from(now: StepTime | None) -> str:
 
 def _nothing_much(findings: tuple[Finding, ...]) -> str:
     if not findings:
-        return "No cause was found that costs more than a percent of a step."
+        return "No cause was found that costs more than half a percent of a step."
     return f"No cause costs much here; the first: {findings[0].code}, {_saving(findings[0])}."
 
 
@@ -141,6 +150,17 @@ def _print_division(page: Page, division: tuple[Share, ...]) -> None:
         page.bar(part, Cell(share.label, label_width, style), figures)
 
 
+def _print_costliest(page: Page, costliest: tuple[StepKernel, ...]) -> None:
+    if costliest:
+        page.heading("The costliest of what the GPU runs in a step")
+    for kernel in costliest:
+        kind = "" if kernel.kind == _UNCLASSED else f"{kernel.kind}, "
+        page.paragraph(
+            f"{kind}{counted(kernel.calls, 'time')}: {kernel.name}",
+            lead=f"  {time(kernel.us):>8}  {percent(kernel.share):>5}  ",
+        )
+
+
 def _print_findings(page: Page, findings: tuple[Finding, ...]) -> None:
     if not findings:
         return
@@ -151,13 +171,16 @@ def _print_findings(page: Page, findings: tuple[Finding, ...]) -> None:
         if after_block:
             page.blank()
         after_block = finding.severity is not Severity.INFO
-        print_one = _print_finding if after_block else _print_briefly
-        print_one(page, number, finding)
+        if after_block:
+            _print_finding(page, number, finding, claimed=finding is _worst(findings))
+        else:
+            _print_briefly(page, number, finding)
 
 
-def _print_finding(page: Page, number: int, finding: Finding) -> None:
+def _print_finding(page: Page, number: int, finding: Finding, *, claimed: bool) -> None:
+    """Print a finding as a block; ``claimed``: its claim heads the report."""
     _print_title(page, number, finding, finding.title, style="bold")
-    if number > 1:  # the first one's claim heads the report
+    if not claimed:
         page.paragraph(finding.claim, lead=_INDENT)
     page.paragraph(_gain(finding), lead=_INDENT)
     for evidence in finding.evidence:
@@ -186,16 +209,21 @@ def _gain(finding: Finding) -> str:
     if after is None or saved is None:
         return f"takes {percent(finding.share)} of a step; what a cure brings is not known"
     before, then, gained = in_one_unit(finding.step_us_now, after, saved)
-    condition = f", {finding.condition}" if finding.condition else ""
     return (
-        f"now {before} -> after {then} (saves {gained} a step, {percent(finding.share)}){condition}"
+        f"now {before} -> after {then} (saves {gained} a step, {percent(finding.share)})"
+        f"{_condition(finding)}"
     )
 
 
 def _saving(finding: Finding) -> str:
     if finding.recoverable_us is None:
         return f"takes {percent(finding.share)} of a step"
-    return f"a cure saves {time(finding.recoverable_us)} a step, {percent(finding.share)}"
+    saved = f"{time(finding.recoverable_us)} a step, {percent(finding.share)}"
+    return f"a cure saves {saved}{_condition(finding)}"
+
+
+def _condition(finding: Finding) -> str:
+    return f", {finding.condition}" if finding.condition else ""
 
 
 def _of(part: float, whole: float) -> str:

@@ -21,6 +21,7 @@ from tailwave.model import (
     Severity,
     Source,
     StepsSummary,
+    StepTime,
 )
 
 PLAIN = Setting(environment={}, cpus=16)
@@ -42,6 +43,7 @@ def finding(
         step_us_now=step_us,
         step_us_after=step_us * (1 - share),
         recoverable_us=step_us * share,
+        share=share,
         evidence=(Evidence(evidence, 1.0, "us"),) if evidence else (),
         cures=cures,
     )
@@ -52,7 +54,10 @@ def diagnosis(*findings: Finding, busy_us: float = 300.0, step_us: float = 1000.
     return Diagnosis(
         source=Source("by hand", "kineto", 1, (0,)),
         device=H200,
-        steps=StepsSummary(5, "ProfilerStep", step_us, busy_us),
+        steps=StepsSummary(
+            5, "ProfilerStep", step_us, step_us, step_us, step_us, step_us, busy_us, replayed=5
+        ),
+        now=StepTime(step_us, step_us, step_us, "recorded", recorded_us=step_us),
         division=(),
         findings=findings,
         notes=(),

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tailwave.cures.catalogue.base import Setting
 from tailwave.cures.catalogue.cuda_graph import CudaGraphCure
 from tailwave.errors import UsageError
+from tailwave.model import StepTime
 from tests.cures.catalogue.cases import (
     NO_PYTHON,
     PLAIN,
     UNENTERED,
     acted,
     diagnosis,
-    finding,
     only_task,
     unseen,
 )
@@ -38,7 +39,8 @@ def test_a_gpu_that_is_busy_for_nine_tenths_is_refused(busy_us: float, *, refuse
 
 def test_how_busy_the_gpu_is_counts_without_the_profiler() -> None:
     """Recorded were 2 ms, likely is 1 ms, of which the GPU works 0.95."""
-    found = diagnosis(finding("launch-bound", 0.05, "cuda-graph"), busy_us=950.0, step_us=2000.0)
+    now = StepTime(1000.0, 800.0, 1200.0, "estimated", recorded_us=2000.0)
+    found = replace(diagnosis(busy_us=950.0, step_us=2000.0), now=now)
     assert CURE.why_not("", Setting(environment={}, diagnosis=found)) == (
         "The GPU is busy for 95% of the step: there are no gaps for it to fill."
     )

@@ -33,6 +33,20 @@ def test_copies_are_named_by_direction_and_memories(memory: dict[int, str], firs
     ]
 
 
+def test_migrations_are_named_by_direction_and_cause() -> None:
+    """Pages that were touched, or are near what was, have no cause in their names."""
+    codes = Codes(NSYS)
+    ways, causes = column(11, 12, 13, 11, 12, 14), column(2, 3, -1, 1, 4, 1 << 40)
+    assert [codes.names[code] for code in codes.of_migrations(ways, causes)] == [
+        "Memcpy HtoD (managed)",
+        "Memcpy DtoH (managed)",
+        "Memcpy DtoD (managed)",
+        "Memcpy HtoD (managed, prefetched)",
+        "Memcpy DtoH (managed, evicted)",
+        "Memcpy Unknown (managed)",
+    ]
+
+
 def test_memsets_and_waits_are_named() -> None:
     """As Kineto names them."""
     codes = Codes(CUPTI)

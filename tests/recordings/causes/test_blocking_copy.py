@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tailwave.recordings.causes import blocking_copy
-from tailwave.recordings.replay.overhead import COST_NS
 from tests.builders import (
     DTOD,
     PAGEABLE_DTOH,
@@ -18,7 +17,6 @@ from tests.builders import (
 )
 from tests.recordings.causes.cases import evidence, find, found
 
-LOGGED_CALL = COST_NS[1] / 1e3
 # At the 55 GB/s of an H200's link this takes 200 us.
 SIZE = 11_000_000
 
@@ -52,10 +50,10 @@ def overlapped(trace: Trace) -> None:
 def test_a_pageable_copy_is_found() -> None:
     """Pinned and overlapped, the copy hides behind the 1000 us of kernels."""
     finding = found(blocking_copy, steps(4, 2005, pageable))
-    assert finding.step_us_after == 1000
-    assert finding.step_us_now == pytest.approx(2005, abs=LOGGED_CALL)
+    assert finding.step_us_after == pytest.approx(1000, rel=0.01)
+    assert finding.step_us_now == pytest.approx(2005, rel=0.01)
     assert finding.cures == ("async-copy",)
-    assert "1 of 1 from pageable memory" in finding.claim
+    assert "4 of 4 from pageable memory" in finding.claim
 
 
 def test_the_evidence_gives_sizes_and_speeds() -> None:
@@ -71,7 +69,7 @@ def test_the_evidence_gives_sizes_and_speeds() -> None:
 def test_a_pinned_copy_in_series_is_found() -> None:
     """It runs at the link's speed, but the kernels wait for all of its 200 us."""
     finding = found(blocking_copy, steps(4, 60, in_series, gpu=1200))
-    assert (finding.step_us_now, finding.step_us_after) == (1200, 1000)
+    assert (finding.step_us_now, finding.step_us_after) == pytest.approx((1200, 1000), rel=0.01)
     assert finding.cures == ("async-copy",)
 
 
@@ -99,7 +97,8 @@ def test_a_large_copy_to_the_host_is_found() -> None:
         work = copy(PAGEABLE_DTOH, 1005, 1800, size=SIZE)
         trace.launch(50, 1804, work, call="cudaMemcpyAsync")
 
-    assert found(blocking_copy, steps(4, 1810, body)).step_us_after == 1000
+    after = found(blocking_copy, steps(4, 1810, body)).step_us_after
+    assert after == pytest.approx(1000, rel=0.01)
 
 
 def test_a_copy_within_the_gpu_is_its_own_work() -> None:

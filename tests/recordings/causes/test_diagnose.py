@@ -62,10 +62,13 @@ def test_findings_are_ranked_by_what_comes_back() -> None:
 
 
 def test_the_division_adds_up_to_the_step() -> None:
-    """Every microsecond of the step is in exactly one share, the greatest share first."""
+    """Every microsecond of the step is in exactly one share, the greatest share first.
+
+    The last of four steps ends with its last kernel, 35 us before the next would begin.
+    """
     found = run(steps(4, 500, issue))
     assert {share.what: share.us for share in found.division} == {
-        "launch-bound": 400,
+        "launch-bound": 400 - 35 / 4,
         "kernels": 100,
     }
     assert [share.what for share in found.division] == ["launch-bound", "kernels"]
@@ -108,7 +111,7 @@ def test_the_slowest_rank_is_shown() -> None:
     assert found.source.events == sum(timeline.events for timeline in ranks)
     assert found.steps is not None
     assert found.steps.median_us == 800
-    assert found.notes[0].startswith("3 ranks; shown is the slowest, rank 1. rank 0: 0.50 ms")
+    assert found.notes[0].startswith("3 ranks; shown is rank 1. rank 0: 0.49 ms")
 
 
 def test_a_rank_without_gpu_work_does_not_hide_the_others() -> None:
@@ -128,7 +131,9 @@ def test_a_recording_of_the_cpu_alone_says_so() -> None:
     """Without GPU activity there are no steps, and a note says what to record."""
     found = run(Trace().step(0, 100).op("aten::mm", 0, 50).build())
     assert (found.device, found.steps, found.findings, found.division) == (None, None, (), ())
-    assert found.notes[-1].startswith("The recording holds no GPU activity")
+    assert found.notes == (
+        "The recording holds no GPU activity: nothing can be said about the GPU.",
+    )
 
 
 def test_an_empty_recording_says_so() -> None:
@@ -293,12 +298,16 @@ def test_whatever_was_recorded_is_diagnosed(timeline: Timeline) -> None:
     found = run(timeline)
     assert msgspec.json.decode(msgspec.json.encode(found), type=Diagnosis) == found
     for finding in found.findings:
-        assert 0 < finding.recoverable_us <= finding.step_us_now
-        assert finding.step_us_after == pytest.approx(finding.step_us_now - finding.recoverable_us)
+        assert 0 < finding.share <= 1
+        assert (finding.recoverable_us is None) == (finding.step_us_after is None)
+        if finding.recoverable_us is not None and finding.step_us_after is not None:
+            assert 0 < finding.recoverable_us <= finding.step_us_now
+            left = finding.step_us_now - finding.recoverable_us
+            assert finding.step_us_after == pytest.approx(left)
         assert all(e.value is None or math.isfinite(e.value) for e in finding.evidence)
     if found.steps is not None:
         total = sum(share.us for share in found.division)
-        assert total == pytest.approx(found.steps.median_us)
+        assert total == pytest.approx(found.steps.mean_us)
         assert all(share.us > 0 for share in found.division)
 
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tailwave.recordings.causes import host_sync
-from tailwave.recordings.replay.overhead import COST_NS
 from tests.builders import PAGEABLE_DTOH, Trace, copy, kernel, steps
 from tests.recordings.causes.cases import evidence, find, found
-
-LOGGED_CALL = COST_NS[1] / 1e3
 
 
 def issue(trace: Trace) -> None:
@@ -25,12 +20,16 @@ def issue_and_wait(trace: Trace) -> None:
 
 
 def test_a_wait_that_runs_the_gpu_dry_is_found() -> None:
-    """Each step idles for 20 us around the wait, and takes its 200 us of kernels without."""
+    """Each step idles for 20 us around the wait, and takes its 200 us of kernels without.
+
+    The first of the four begins 5 us before its kernels, which is no wait's; the last ends 10 us
+    earlier, with its wait.
+    """
     finding = found(host_sync, steps(4, 220, issue_and_wait))
-    assert finding.step_us_now == pytest.approx(220 - LOGGED_CALL)
-    assert finding.step_us_after == 200
+    assert finding.step_us_now == 220 - 10 / 4
+    assert finding.step_us_after == 200 + 5 / 4
     assert finding.cures == ("remove-sync",)
-    assert evidence(finding, "GPU idle after the host had waited") == 20
+    assert evidence(finding, "GPU idle after the host had waited") == 20 - (5 + 10) / 4
     assert evidence(finding, "waits in cudaDeviceSynchronize") == 1
 
 
@@ -62,9 +61,9 @@ def test_the_operator_that_waits_is_named() -> None:
         trace.call("cudaStreamSynchronize", 56, 212)
 
     finding = found(host_sync, steps(4, 220, body))
-    assert evidence(finding, "idle after aten::item") == 18
+    assert evidence(finding, "idle after aten::item") == 18 - (5 + 5) / 4
     assert evidence(finding, "waits in aten::item (cudaStreamSynchronize)") == 1
-    assert finding.step_us_after == 200
+    assert finding.step_us_after == 200 + 5 / 4
 
 
 def test_an_allocation_that_stops_the_device_is_a_wait() -> None:
@@ -74,7 +73,7 @@ def test_an_allocation_that_stops_the_device_is_a_wait() -> None:
         issue(trace)
         trace.call("cudaFree", 50, 210)
 
-    assert found(host_sync, steps(4, 220, body)).step_us_after == 200
+    assert found(host_sync, steps(4, 220, body)).step_us_after == 200 + 5 / 4
 
 
 def test_several_waits_a_step_are_counted() -> None:

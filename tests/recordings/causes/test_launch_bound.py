@@ -7,11 +7,9 @@ import pytest
 from tailwave.model import Severity
 from tailwave.recordings.causes import launch_bound
 from tailwave.recordings.replay.host_changes import NODE_GAP_LONGEST_NS, NODE_GAP_NS, NODE_GAP_SHARE
-from tailwave.recordings.replay.overhead import COST_NS
 from tests.builders import Trace, kernel, steps
 from tests.recordings.causes.cases import evidence, find, found
 
-LOGGED_CALL = COST_NS[1] / 1e3
 # What a kernel of 10 us takes within a graph, with the gap to the next one.
 IN_GRAPH = 10 + (NODE_GAP_NS + NODE_GAP_SHARE * NODE_GAP_LONGEST_NS) / 1e3
 
@@ -30,10 +28,14 @@ def issue_in_time(trace: Trace) -> None:
 
 
 def test_slow_issuing_is_found() -> None:
-    """Without the recorder a step takes 49 us a launch; as a graph, what its kernels take."""
+    """A step takes 50 us a launch; as a graph, what its kernels take.
+
+    The last of the four steps ends with its last kernel, 35 us before the next would begin; in a
+    graph the first kernel arrives 5 us after its launch, in the first step alone.
+    """
     finding = found(launch_bound, steps(4, 500, issue_slowly))
-    assert finding.step_us_now == pytest.approx(10 * (50 - LOGGED_CALL))
-    assert finding.step_us_after == pytest.approx(10 * IN_GRAPH)
+    assert finding.step_us_now == 500 - 35 / 4
+    assert finding.step_us_after == pytest.approx(10 * IN_GRAPH, rel=0.02)
     assert finding.recoverable_us == finding.step_us_now - finding.step_us_after
     assert finding.severity == Severity.CRITICAL
     assert finding.cures == ("cuda-graph", "compile")
@@ -42,10 +44,10 @@ def test_slow_issuing_is_found() -> None:
 def test_the_evidence_says_how_the_time_is_lost() -> None:
     """Of 500 us the GPU works 100, in ten launches with 40 us of the host's before each."""
     finding = found(launch_bound, steps(4, 500, issue_slowly))
-    assert evidence(finding, "GPU idle while the host was issuing") == 400
-    assert evidence(finding, "GPU busy") == pytest.approx(0.2)
+    assert evidence(finding, "GPU idle while the host was issuing") == 400 - 35 / 4
+    assert evidence(finding, "GPU busy") == pytest.approx(100 / (500 - 35 / 4))
     assert evidence(finding, "launches in the step") == 10
-    assert evidence(finding, "host time per launch") == pytest.approx(40)
+    assert evidence(finding, "GPU idle per launch") == pytest.approx(40 - 35 / 40)
 
 
 def test_a_busy_gpu_is_not_launch_bound() -> None:
@@ -63,7 +65,7 @@ def test_the_operator_is_named() -> None:
             trace.op("aten::addmm", 50 * number - 8, 50 * number + 5)
 
     finding = found(launch_bound, steps(4, 500, body))
-    assert evidence(finding, "waiting for aten::linear, 10 times") == 365
+    assert evidence(finding, "waiting for aten::linear") == 400 - 35 / 4
 
 
 def test_the_place_in_the_users_code_is_named() -> None:
@@ -77,16 +79,6 @@ def test_the_place_in_the_users_code_is_named() -> None:
     assert evidence(finding, "called from train.py(12): step") == 10
 
 
-def test_an_optimiser_that_launches_kernel_by_kernel_has_a_cure_of_its_own() -> None:
-    """A fused optimiser is worth a word where the recorded one is not fused."""
-
-    def body(trace: Trace) -> None:
-        issue_slowly(trace)
-        trace.annotation("Optimizer.step#Adam.step", 300, 499)
-
-    assert "fused-optimizer" in found(launch_bound, steps(4, 500, body)).cures
-
-
 def test_a_wait_stays_and_cuts_the_graph() -> None:
     """A graph cannot hold a wait: its cost to the step stays, and the finding says so."""
 
@@ -97,22 +89,6 @@ def test_a_wait_stays_and_cuts_the_graph() -> None:
     finding = found(launch_bound, steps(4, 500, body))
     assert finding.step_us_after > 10 * IN_GRAPH
     assert "CUDA graphs" in finding.claim
-
-
-def test_what_the_cure_of_a_greater_cause_brings_is_not_counted_twice() -> None:
-    """A wait cost more than issuing: counted is what a graph brings once the wait is gone.
-
-    Then the host is the limit, at 504 us a step; as a graph the GPU is, at some 354.
-    """
-
-    def body(trace: Trace) -> None:
-        issue_slowly(trace)
-        trace.launch(500, 504, kernel("long", 505, 755))
-        trace.call("cudaDeviceSynchronize", 506, 760)
-
-    in_graph = 10 * IN_GRAPH + 250 + NODE_GAP_NS / 1e3 + NODE_GAP_SHARE * NODE_GAP_LONGEST_NS / 1e3
-    finding = found(launch_bound, steps(4, 770, body))
-    assert finding.recoverable_us == pytest.approx(504 - in_graph, abs=0.1)
 
 
 def test_a_step_without_gpu_work_is_not_launch_bound() -> None:

@@ -33,6 +33,15 @@ def test_a_file_gives_one_timeline(tmp_path: Path) -> None:
     assert [(t.path, t.rank, t.world_size) for t in read(path)] == [(str(path), 3, 4)]
 
 
+def test_each_recorder_gives_its_own_advice_where_the_gpu_is_missing(tmp_path: Path) -> None:
+    """What to do differs: PyTorch's profiler has activities, nsys has options."""
+    advice = [reader.RECORD_GPU for reader in READERS]
+    assert len(set(advice)) == len(READERS)
+    path = write(tmp_path / "t.json", trace([complete("cpu_op", "aten::mm", 0, 10)]))
+    assert read(path)[0].notes == (READERS[0].RECORD_GPU,)
+    assert read(write(tmp_path / "u.json", rank(0)))[0].notes == ()
+
+
 def test_a_folder_is_sorted_by_rank(tmp_path: Path) -> None:
     """The ranks come from the recordings, whatever the files are called; other files stay out."""
     write(tmp_path / "a.json", rank(2))

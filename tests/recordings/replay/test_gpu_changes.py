@@ -18,6 +18,7 @@ from tailwave.recordings.replay.gpu_changes import (
     partition_size,
     sm_count,
     spread,
+    whole_warps,
 )
 from tailwave.recordings.replay.program import Dependency
 from tests.builders import PINNED_DTOH, Trace, Work, copy, kernel
@@ -64,6 +65,16 @@ def test_small_grids_spread_over_every_sm() -> None:
     """Thirty-three CTAs of a quarter of the SMs would take a quarter of the time above 2 us."""
     timeline = _one(kernel("gemm", 15, 115, grid=33))
     assert _changed(timeline, spread).program.duration.tolist() == [100_000 - 73_500]
+
+
+@pytest.mark.parametrize(("block", "kept"), [(4, 1 / 8), (33, 33 / 64), (64, 1)])
+def test_whole_warps_take_as_many_as_hold_the_threads(block: int, kept: float) -> None:
+    """Of 100 us 2 are any kernel's; the others shrink with the warps."""
+    timeline = _one(kernel("insert", 15, 115, grid=132 * 32 * 100, block=block))
+    expected = 2_000 + 98_000 * kept
+    assert _changed(timeline, whole_warps).program.duration.tolist() == [
+        pytest.approx(expected, abs=1)
+    ]
 
 
 def test_a_changed_kernel_loses_in_proportion() -> None:
@@ -218,7 +229,7 @@ def test_a_run_of_elementwise_kernels_fuses_into_its_longest() -> None:
     )
     changed = _changed(timeline, fuse)
     assert changed.program.duration.tolist() == [12_000, 20_000, 4_000]
-    assert changed.notes == ("launches fewer: 2 a step, if they work on the same data",)
+    assert changed.notes == ("launches fewer: 2 a step",)
 
 
 def test_launches_of_fused_kernels_are_gone() -> None:
@@ -257,7 +268,7 @@ def test_neighbouring_small_grids_of_one_kernel_merge() -> None:
     )
     changed = _changed(timeline, merge_small_grids)
     assert changed.program.duration.tolist() == [12_000, 6_000]
-    assert changed.notes == ("launches fewer: 2 a step, if they do not depend on each other",)
+    assert changed.notes == ("launches fewer: 2 a step",)
 
 
 def test_grids_that_fill_the_chip_do_not_merge() -> None:

@@ -9,8 +9,10 @@ from tailwave.recordings.timeline.calls import (
     classify,
     classify_all,
     direction,
+    is_migration,
     is_pageable,
     is_synchronous_copy,
+    why_moved,
 )
 
 
@@ -36,6 +38,13 @@ from tailwave.recordings.timeline.calls import (
         ("cuMemcpyHtoDAsync_v2", Call.COPY),
         ("cuMemsetD8Async", Call.COPY),
         ("hipMemcpyWithStream", Call.COPY),
+        ("cudaMemPrefetchAsync", Call.COPY),
+        ("cuMemPrefetchAsync_v2", Call.COPY),
+        ("hipMemPrefetchAsync", Call.COPY),
+        ("cuModuleLoadDataEx", Call.LOAD),
+        ("cuLibraryLoadData", Call.LOAD),
+        ("cuLinkCreate_v2", Call.LOAD),
+        ("hipModuleLoad", Call.LOAD),
         ("cudaDeviceSynchronize", Call.WAIT),
         ("cudaStreamSynchronize", Call.WAIT),
         ("block_until_ready", Call.WAIT),
@@ -80,6 +89,8 @@ def test_a_call_is_known_by_its_name(name: str, call: Call) -> None:
         "cudaFuncGetAttributes",
         "cudaOccupancyMaxActiveBlocksPerMultiprocessor",
         "cudaGraphInstantiate",
+        "cuModuleGetLoadingMode",
+        "cuModuleGetFunction",
         "cudaGetDevice",
         "myLaunchKernel",
         "aten::copy_",
@@ -143,3 +154,20 @@ def test_a_copy_says_whether_it_is_pageable() -> None:
 def test_a_copy_call_says_whether_it_waits(name: str, *, holds: bool) -> None:
     """A copy call without Async in its name returns when the copy is done, peers excepted."""
     assert is_synchronous_copy(name) == holds
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("Memcpy HtoD (managed)", "touched"),
+        ("Memcpy HtoD (managed, prefetched)", "prefetched"),
+        ("Memcpy DtoH (managed, evicted)", "evicted"),
+        ("GPU page faults (managed)", "touched"),
+        ("Memcpy HtoD (Managed -> Device)", ""),
+        ("foo(managed)", ""),
+    ],
+)
+def test_why_pages_moved_is_in_a_copys_name(name: str, why: str) -> None:
+    """A copy of managed memory that somebody asked for is a copy like others."""
+    assert why_moved(name) == why
+    assert is_migration(name) == (why != "")

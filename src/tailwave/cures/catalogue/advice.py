@@ -45,6 +45,30 @@ _OF_THE_STEP = (
         ),
     ),
     Entry(
+        "prefetch-pages",
+        "pages of managed memory move before they are touched",
+        "Ask for managed memory where it is used next: on the GPU in the stream of the kernel, on "
+        "the host before it reads; advise where it stays.",
+        "Memory of cudaMallocManaged that host and GPU touch in turns.",
+        (
+            "cudaMemPrefetchAsync(x, bytes, device, stream);  // before the kernel that needs it",
+            "cudaMemPrefetchAsync(y, bytes, cudaCpuDeviceId, stream);  // before the host reads",
+            "cudaMemAdvise(w, bytes, cudaMemAdviseSetReadMostly, device);  // both sides read it",
+        ),
+    ),
+    Entry(
+        "pinned-copies",
+        "memory of the GPU's own, and copies of pinned memory",
+        "Keep what kernels use in cudaMalloc, what the host uses in cudaMallocHost, and copy in "
+        "large pieces.",
+        "It is known beforehand what the other side needs.",
+        (
+            "cudaMallocHost(&host, bytes);                 // instead of cudaMallocManaged",
+            "cudaMalloc(&device, bytes);",
+            "cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream);",
+        ),
+    ),
+    Entry(
         "split-work",
         "more, smaller pieces of the same work",
         "Make small grids larger: split-k, smaller tiles, a larger batch.",
@@ -86,6 +110,30 @@ _OF_THE_STEP = (
             "kernel<<<per_sm * sm_count, threads>>>(tiles);",
             "for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x)",
             "    process(tile);",
+        ),
+    ),
+    Entry(
+        "whole-warps",
+        "CTAs of a multiple of 32 threads",
+        "Give a CTA 128 or 256 threads, and take as many fewer CTAs: each thread has one of the "
+        "items that CTAs had before.",
+        "CTAs have fewer threads than a warp, or a few more than some whole ones.",
+        (
+            "int i = blockIdx.x * blockDim.x + threadIdx.x;  // instead of blockIdx.x",
+            "if (i < items) process(i);",
+            "kernel<<<(items + 255) / 256, 256>>>(items);  // instead of <<<items, 1>>>",
+        ),
+    ),
+    Entry(
+        "fewer-bytes",
+        "less over the link between host and GPU",
+        "Copy narrow types and widen them on the GPU; keep there what is used again, and compute "
+        "there what can be computed.",
+        "Copies take longer than the GPU's work, at the link's full speed.",
+        (
+            'x = uint8.to("cuda", non_blocking=True).float()  # a quarter of the bytes',
+            'table = table.to("cuda")                      # once, before the loop',
+            'mask = torch.arange(n, device="cuda") < length  # made there, not copied',
         ),
     ),
 )

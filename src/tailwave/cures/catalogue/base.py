@@ -289,14 +289,12 @@ def already(environment: Mapping[str, str | None], setting: Setting) -> str:
 def busy_share(diagnosis: Diagnosis | None) -> float | None:
     """Return the share of a step in which the GPU works; None where no diagnosis says.
 
-    It counts from the step's likely time without the profiler, which findings carry: a profiler
-    lengthens the step and not the kernels.
+    It counts from the step without the profiler, which lengthens the step and not the kernels.
     """
-    if diagnosis is None or diagnosis.steps is None:
+    if diagnosis is None or diagnosis.steps is None or diagnosis.now is None:
         return None
-    steps, findings = diagnosis.steps, diagnosis.findings
-    now = findings[0].step_us_now if findings else steps.median_us
-    return min(steps.gpu_busy_us / now, 1.0) if now > 0 else None
+    now = diagnosis.now.us
+    return min(diagnosis.steps.gpu_busy_us / now, 1.0) if now > 0 else None
 
 
 def exports(environment: Mapping[str, str | None]) -> tuple[str, ...]:

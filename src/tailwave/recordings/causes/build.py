@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 import numpy as np
 
 from tailwave.figures import in_one_unit, percent
-from tailwave.model import Evidence, Finding, Floats, HostKind, Ints, KernelDiagnosis, Severity
+from tailwave.kernel_names import short
+from tailwave.model import (
+    Evidence,
+    Finding,
+    Floats,
+    HostKind,
+    Ints,
+    KernelDiagnosis,
+    Severity,
+    SmallInts,
+)
 from tailwave.recordings.replay.change import Change
 from tailwave.recordings.replay.division import Cause
 from tailwave.recordings.replay.forecast import Forecast
@@ -22,6 +32,8 @@ _SEVERITY = ((0.30, Severity.CRITICAL), (0.10, Severity.MAJOR), (0.03, Severity.
 # Less than this share of a step is not worth a sentence.
 _WORTH_SAYING = 0.005
 _FRAME_REACH = 400
+# Calls whose place in the code is looked up: each is a search.
+_MOST_PLACED = 200
 
 
 class Added(msgspec.Struct, frozen=True):
@@ -149,15 +161,26 @@ def times(count: float) -> str:
 
 
 def heaviest(
-    labels: Iterable[str], weights: Floats | Ints, most: int = 3
+    codes: Ints | SmallInts, label: Callable[[int], str], weights: Floats | Ints, most: int = 3
 ) -> list[tuple[str, float, int]]:
-    """Sum weights by label; the heaviest labels with their total and count."""
+    """Sum weights by the labels of codes; the heaviest labels with their total and count."""
     total: Counter[str] = Counter()
     count: Counter[str] = Counter()
-    for label, weight in zip(labels, weights.tolist(), strict=True):
-        total[label] += weight
-        count[label] += 1
-    return [(label, float(weight), count[label]) for label, weight in total.most_common(most)]
+    different, inverse = np.unique(codes, return_inverse=True)
+    sums = np.bincount(inverse, weights=weights, minlength=len(different))
+    counts = np.bincount(inverse, minlength=len(different))
+    for code, weight, number in zip(different.tolist(), sums, counts, strict=True):
+        total[label(code)] += weight
+        count[label(code)] += int(number)
+    return [(name, float(weight), count[name]) for name, weight in total.most_common(most)]
+
+
+def heaviest_kernels(
+    case: Case, rows: Ints, weights: Floats | Ints
+) -> list[tuple[str, float, int]]:
+    """Sum weights of GPU rows by their short names, as ``heaviest`` does."""
+    names = case.timeline.names
+    return heaviest(case.timeline.gpu.name[rows], lambda code: short(names[code]), weights)
 
 
 def idle(forecast: Forecast, cause: Cause) -> tuple[Ints, Ints]:
@@ -172,12 +195,12 @@ def idle(forecast: Forecast, cause: Cause) -> tuple[Ints, Ints]:
     return rows, pieces.ns[mine]
 
 
-def operators(case: Case, rows: Ints) -> list[str]:
-    """Names of the outermost operators around some host rows: what the user's code called."""
+def operators(case: Case, rows: Ints) -> SmallInts:
+    """Codes of the outermost operators around some host rows: what the user's code called."""
     top = np.arange(len(case.timeline.host))
     for lane in case.lanes:
         top[lane.leaf] = lane.top
-    return [case.timeline.names[code] for code in case.timeline.host.name[top[rows]]]
+    return case.timeline.host.name[top[rows]]
 
 
 def place_of(case: Case, row: int) -> str:
@@ -197,12 +220,15 @@ def place_of(case: Case, row: int) -> str:
 
 
 def places(case: Case, rows: Ints) -> list[Evidence]:
-    """The commonest places in the user's code among host rows, as evidence."""
+    """The commonest places in the user's code among calls, with the calls a step, as evidence."""
     if not (case.timeline.host.kind == HostKind.PYTHON).any():
         return []
-    found = Counter(place_of(case, int(row)) for row in rows[:200] if row >= 0)
+    called = np.unique(rows[rows >= 0])
+    looked = called[:: max(len(called) // _MOST_PLACED, 1)]
+    found = Counter(place_of(case, row) for row in looked.tolist())
     found.pop("", None)
+    each = len(called) / max(len(looked), 1) / len(case.steps)
     return [
-        Evidence(f"called from {place}", float(count), "calls")
+        Evidence(f"called from {place}", count * each, "calls")
         for place, count in found.most_common(2)
     ]

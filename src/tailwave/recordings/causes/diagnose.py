@@ -18,6 +18,7 @@ from tailwave.model import (
 )
 from tailwave.recordings.causes import RULES, slow_steps, straggler, stream_interference
 from tailwave.recordings.causes.build import Added, counted, rank
+from tailwave.recordings.causes.costliest import costliest
 from tailwave.recordings.replay.division import LABELS, Cause, Division
 from tailwave.recordings.replay.forecast import Forecast, forecast
 from tailwave.recordings.timeline.calls import Call, classify_all
@@ -42,7 +43,7 @@ def diagnose(timelines: Sequence[Timeline], path: str, more: More | None = None)
     if not timelines:
         message = "no timeline to diagnose"
         raise ValueError(message)
-    prepared = _prepared(timelines)
+    prepared = prepare_ranks(timelines)
     each = [
         diagnose_rank(timeline, one, more)
         for timeline, one in zip(timelines, prepared, strict=True)
@@ -71,7 +72,7 @@ def diagnose(timelines: Sequence[Timeline], path: str, more: More | None = None)
     )
 
 
-def _prepared(timelines: Sequence[Timeline]) -> list[Prepared | None]:
+def prepare_ranks(timelines: Sequence[Timeline]) -> list[Prepared | None]:
     """Prepare each rank; None for one without GPU work."""
     found = [prepare(timeline) if len(timeline.gpu) else None for timeline in timelines]
     places = [index for index, one in enumerate(found) if one is not None]
@@ -115,6 +116,7 @@ def diagnose_rank(
         steps=summarise(case.timeline, case.steps, case.device.index, len(likely.replayed)),
         now=likely.now,
         division=shares(case, likely.division),
+        costliest=costliest(case),
         findings=findings,
         notes=(*notes, *_withheld_note(withheld), *_forecast_notes(likely), *added.notes),
         withheld=withheld,

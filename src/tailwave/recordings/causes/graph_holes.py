@@ -19,9 +19,8 @@ What fools it:
 from __future__ import annotations
 
 from tailwave.figures import time
-from tailwave.kernel_names import short
 from tailwave.model import Evidence, Finding
-from tailwave.recordings.causes.build import finding, heaviest, taken_alone
+from tailwave.recordings.causes.build import finding, heaviest_kernels, taken_alone
 from tailwave.recordings.replay.division import Cause
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.timeline.case import Case
@@ -41,7 +40,6 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         f"of up to {time(longest)}: no launch is waited for, the graph itself holds what takes "
         "that time."
     )
-    names = (short(case.name_of_gpu(row)) for row in pieces.gpu_row[mine].tolist())
     return finding(
         brings,
         code=CODE,
@@ -49,7 +47,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         claim=claim,
         evidence=[
             Evidence(f"idle before {name}", case.a_step(ns), "us")
-            for name, ns, _ in heaviest(names, pieces.ns[mine])
+            for name, ns, _ in heaviest_kernels(case, pieces.gpu_row[mine], pieces.ns[mine])
         ],
         cures=(),
     )

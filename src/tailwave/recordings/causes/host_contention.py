@@ -26,11 +26,10 @@ What fools it:
 
 from __future__ import annotations
 
-import numpy as np
-
 from tailwave.figures import time
-from tailwave.model import Evidence, Finding, Ints
-from tailwave.recordings.causes.build import finding, heaviest, times, worth
+from tailwave.model import Evidence, Finding
+from tailwave.recordings.causes.build import finding, times, worth
+from tailwave.recordings.causes.stretches import heaviest_work, lengths
 from tailwave.recordings.replay.division import Cause
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.timeline.case import Case
@@ -41,43 +40,27 @@ CODE = "host-contention"
 
 def find(case: Case, forecast: Forecast) -> Finding | None:
     """Compare the step with the same step when no host work is stretched."""
-    labels, lengths = _stretched(case)
-    if not labels:
+    stretched = lengths(case, Activity.STRETCHED)
+    if len(stretched) == 0:
         return None
-    brings = worth(forecast, "no-contention", forecast.division.us(Cause.CONTENTION))
-    often = len(labels) / len(case.steps)
+    idle_us = forecast.division.us(Cause.CONTENTION)
+    brings = worth(forecast, "no-contention", idle_us)
+    often = len(stretched) / len(case.steps)
+    longest = time(stretched.max() / 1e3)
     claim = (
-        f"Host work is stretched {times(often)} in a step (longest {time(lengths.max() / 1e3)}), "
-        f"for which the GPU idles {brings.part} of it; unstretched, {brings.gain}."
+        f"Host work is stretched {times(often)} in a step (longest {longest}), for which the GPU "
+        f"idles {brings.part} of it; unstretched, {brings.gain}."
     )
-    evidence = [
-        Evidence(
-            "GPU idle after stretched host work", forecast.division.us(Cause.CONTENTION), "us"
-        ),
-        Evidence("stretched pieces of host work", often, "count"),
-    ]
-    for label, total, count in heaviest(labels, lengths):
-        each = times(count / len(case.steps))
-        evidence.append(Evidence(f"{label}, {each}", case.a_step(total), "us"))
+    worst = heaviest_work(case, Activity.STRETCHED)
     return finding(
         brings,
         code=CODE,
         title="Host calls take far longer than the same calls elsewhere",
         claim=claim,
-        evidence=evidence,
+        evidence=[
+            Evidence("GPU idle after stretched host work", idle_us, "us"),
+            Evidence("stretched pieces of host work", often, "count"),
+            *(Evidence(f"{name}, {times(n)}", us, "us") for name, us, n in worst),
+        ],
         cures=("free-the-gil", "host-threads", "cuda-graph"),
     )
-
-
-def _stretched(case: Case) -> tuple[list[str], Ints]:
-    """Labels and lengths (ns) of the stretched pieces of host work within the steps."""
-    low, high = case.steps.host_start[0], case.steps.host_end[-1]
-    labels: list[str] = []
-    lengths = [np.zeros(0, dtype=np.int64)]
-    for work in case.work:
-        mine = (work.activity == Activity.STRETCHED) & (work.start >= low) & (work.start < high)
-        lengths.append((work.end - work.start)[mine])
-        for row, pause in zip(work.row[mine].tolist(), work.pause[mine].tolist(), strict=True):
-            name = case.name_of_host(row)
-            labels.append(f"the pause after {name}" if pause else name)
-    return labels, np.concatenate(lengths)

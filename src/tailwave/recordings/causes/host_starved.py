@@ -6,11 +6,11 @@ What it means:
     launches or a CUDA graph change nothing here.
 
 How it is found:
-    The issuing thread is in no operator and no runtime call for at least half a millisecond and
-    ten times its usual pause between calls, or for a whole millisecond, or it is in an operator
-    of 0.1 ms or more that issues nothing, or within the framework's data loader. That lost time
-    is charged to the idle gaps that follow. Shorter pauses are the interpreter's own and belong
-    to launch-bound.
+    The calls that put work on a GPU or wait for it are the joints of a thread's time. What lies
+    between two of them, in operators that launch nothing and in no call at all, is work of its own
+    from half a millisecond on, and so is a single operator of 0.1 ms that makes no call, and all
+    within the framework's data loader. It is named by the outermost annotation, Python frame,
+    operator or call that lies over most of it. The gain comes from a replay without it.
 
 What cures it:
     prefetch: DataLoader(num_workers=..., pin_memory=True, prefetch_factor=...), preparing the
@@ -26,36 +26,36 @@ from __future__ import annotations
 
 from tailwave.figures import time
 from tailwave.model import Evidence, Finding
-from tailwave.recordings.causes.build import finding, heaviest, idle, times, worth
+from tailwave.recordings.causes.build import finding, times, worth
+from tailwave.recordings.causes.stretches import heaviest_work
 from tailwave.recordings.replay.division import Cause
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.timeline.case import Case
+from tailwave.recordings.timeline.hostwork import Activity
 
 CODE = "host-starved"
 
 
 def find(case: Case, forecast: Forecast) -> Finding | None:
     """Compare the step with the same step when the host never stops to issue."""
-    rows, ns = idle(forecast, Cause.STARVED)
-    if len(rows) == 0:
+    worst = heaviest_work(case, Activity.STARVED)
+    if not worst:
         return None
-    brings = worth(forecast, "no-input-stall", forecast.division.us(Cause.STARVED))
-    worst = heaviest([case.name_of_host(row) for row in rows.tolist()], ns)
+    idle_us = forecast.division.us(Cause.STARVED)
+    brings = worth(forecast, "no-input-stall", idle_us)
     label, longest, _ = worst[0]
     claim = (
         f"The GPU idles {brings.part} of each step because the host issues nothing "
-        f"({label}, {time(case.a_step(longest))}); fed in time, {brings.gain}."
+        f"({label}, {time(longest)} a step); fed in time, {brings.gain}."
     )
-    idle_us = forecast.division.us(Cause.STARVED)
-    evidence = [Evidence("GPU idle while the host issued nothing", idle_us, "us")]
-    for label, total, count in worst:
-        each = times(count / len(case.steps))
-        evidence.append(Evidence(f"host in {label}, {each}", case.a_step(total), "us"))
     return finding(
         brings,
         code=CODE,
         title="The host does something else while the GPU has nothing to do",
         claim=claim,
-        evidence=evidence,
+        evidence=[
+            Evidence("GPU idle while the host issued nothing", idle_us, "us"),
+            *(Evidence(f"host in {name}, {times(n)}", us, "us") for name, us, n in worst),
+        ],
         cures=("prefetch", "gpu-preprocessing"),
     )

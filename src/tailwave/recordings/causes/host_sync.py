@@ -60,9 +60,10 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     evidence = [
         Evidence("GPU idle after the host had waited", forecast.division.us(Cause.SYNC), "us")
     ]
-    for label, total, _ in heaviest(operators(case, rows), ns):
+    for label, total, _ in heaviest(operators(case, rows), case.timeline.names.__getitem__, ns):
         evidence.append(Evidence(f"idle after {label}", case.a_step(total), "us"))
-    for label, _, count in heaviest(_labels(case, calls), np.ones(len(calls))):
+    labels = _labels(case, calls)
+    for label, _, count in heaviest(np.arange(len(calls)), labels.__getitem__, np.ones(len(calls))):
         evidence.append(Evidence(f"waits in {label}", count / steps, "count"))
     return finding(
         brings,
@@ -83,7 +84,8 @@ def _waiting_calls(forecast: Forecast) -> Ints:
 
 def _labels(case: Case, calls: Ints) -> list[str]:
     called = [case.name_of_host(row) for row in calls.tolist()]
+    outer = [case.timeline.names[code] for code in operators(case, calls).tolist()]
     return [
         operator if operator == call else f"{operator} ({call})"
-        for operator, call in zip(operators(case, calls), called, strict=True)
+        for operator, call in zip(outer, called, strict=True)
     ]

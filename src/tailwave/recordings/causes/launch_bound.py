@@ -70,7 +70,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
 
 def _evidence(case: Case, forecast: Forecast, launches: float) -> list[Evidence]:
     rows, ns = idle(forecast, Cause.LAUNCH)
-    share_idle = forecast.division.ns[:, Cause.LAUNCH :].sum() / case.steps.duration.sum()
+    share_idle = float(forecast.division.ns[:, Cause.LAUNCH :].sum() / case.steps.duration.sum())
     host_us = share_idle * case.step_us
     found = [
         Evidence("GPU idle while the host was issuing", forecast.division.us(Cause.LAUNCH), "us"),
@@ -78,6 +78,6 @@ def _evidence(case: Case, forecast: Forecast, launches: float) -> list[Evidence]
         Evidence("launches in the step", launches, "count"),
         Evidence("GPU idle per launch", host_us / launches, "us"),
     ]
-    for name, total, _ in heaviest(operators(case, rows), ns):
+    for name, total, _ in heaviest(operators(case, rows), case.timeline.names.__getitem__, ns):
         found.append(Evidence(f"waiting for {name}", case.a_step(total), "us"))
     return found + places(case, rows)

@@ -24,12 +24,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailwave.kernel_names import short
 from tailwave.model import Evidence, Finding
 from tailwave.recordings.causes.build import (
     counted,
     finding,
-    heaviest,
+    heaviest_kernels,
     times,
     worth,
 )
@@ -58,7 +57,7 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         Evidence("lost to idle SMs, at most", lost, "us"),
         Evidence("kernels concerned", often, "count"),
     ]
-    for name, total, count in heaviest((short(case.name_of_gpu(row)) for row in rows.tolist()), ns):
+    for name, total, count in heaviest_kernels(case, rows, ns):
         each = times(count / len(case.steps))
         evidence.append(Evidence(f"{name}, {each}", case.a_step(total), "us"))
     return finding(

@@ -73,7 +73,7 @@ def _evidence(case: Case, rows: Ints, waited: float, stretched: float) -> list[E
     seen = case.interference
     held = rows[seen.waited[rows] > 0]
     names = _holders(case, held)
-    worst = heaviest(names, seen.waited[held])
+    worst = heaviest(np.arange(len(names)), names.__getitem__, seen.waited[held])
     return [
         Evidence("kernels ready but waiting", waited, "us"),
         Evidence("kernels running longer than alone", stretched, "us"),

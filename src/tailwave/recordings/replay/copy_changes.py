@@ -1,4 +1,4 @@
-"""What-if: copies from pinned memory, overlapped with the kernels."""
+"""What-ifs of copies over the host link: pinned and overlapped with the kernels, or of no bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tailwave.recordings.replay.change import (
     without_work,
 )
 from tailwave.recordings.replay.program import Dependency, Program, expanded
-from tailwave.recordings.timeline.calls import SIZEABLE_COPY, direction
+from tailwave.recordings.timeline.calls import SIZEABLE_COPY, direction, is_migration
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 from tailwave.recordings.timeline.link import link_speed
@@ -23,12 +23,12 @@ from tailwave.recordings.timeline.link import link_speed
 def async_copy(case: Case, program: Program) -> Changed:
     """Run sizeable copies over the host link on streams of their own, at the link's speed.
 
-    The host is no longer held by them. Copies to the GPU run a step ahead: the kernels of a step
-    still wait for the step's copies, but these have been running since the copies before them
-    ended, so that the link stays the limit. Copies to the host begin when what they fetch is
-    there, and nothing waits for them.
+    The host is no longer held by them. What a step copies to the GPU is for the step that follows,
+    and each copy runs as soon as those before it have ended, so that the link stays the limit. What
+    a step copies to the host is what the step before made, and nothing waits for it. What the first
+    step needs is there. A single step needs its own copies, and fetches what it made itself.
     """
-    to_gpu, to_host = (_moved(case, program, way) for way in ("HtoD", "DtoH"))
+    to_gpu, to_host = (_sizeable(case, program, way) for way in ("HtoD", "DtoH"))
     moved = to_gpu | to_host
     if not moved.any():
         return Changed(program, ("no sizeable copy over the host link",))
@@ -36,13 +36,14 @@ def async_copy(case: Case, program: Program) -> Changed:
     changed = _released(program, moved)
     size: Floats = case.timeline.gpu.bytes[program.row].astype(np.float64)
     at_link = np.minimum((size / link * 1e3).astype(np.int64), program.duration)
-    before = _before_in_stream(program)
+    _, fetched = _last_copies(program, to_host)
+    made = np.where(fetched >= 0, _before_in_stream(program)[fetched], -1)
     own = int(program.stream.max()) + 1
     changed = msgspec.structs.replace(
         changed,
         duration=np.where(moved, at_link, program.duration),
         stream=np.where(to_gpu, own, np.where(to_host, own + 1, program.stream)),
-        dep=np.where(to_gpu, -1, np.where(to_host, before, changed.dep)),
+        dep=np.where(to_gpu, -1, np.where(to_host, made, changed.dep)),
         dep_lag=np.where(moved, 0, changed.dep_lag),
         latency=np.where(to_gpu, 0, program.latency),
         gap=np.where(moved, 0, program.gap),
@@ -51,13 +52,20 @@ def async_copy(case: Case, program: Program) -> Changed:
     return Changed(_ahead(changed, to_gpu, begin), (f"link speed {link / 1e3:.0f} GB/s",))
 
 
-def _moved(case: Case, program: Program, way: str) -> Flags:
-    gpu = case.timeline.gpu
-    names = np.array([direction(name) == way for name in case.timeline.names], dtype=bool)
+def without_bytes(case: Case, program: Program) -> Changed:
+    """Let sizeable copies over the host link take no time: the most that fewer bytes can bring."""
+    over_link = _sizeable(case, program, "HtoD") | _sizeable(case, program, "DtoH")
+    duration = np.where(over_link, 0, program.duration)
+    return Changed(msgspec.structs.replace(program, duration=duration))
+
+
+def _sizeable(case: Case, program: Program, way: str) -> Flags:
+    """Tell which rows of the steps are copies in a direction that take their time for the bytes."""
+    gpu, names = case.timeline.gpu, case.timeline.names
+    mine = np.array([direction(n) == way and not is_migration(n) for n in names], dtype=bool)
     rows = program.row
-    sizeable = (gpu.kind[rows] == GpuKind.MEMCPY) & names[gpu.name[rows]]
-    sizeable &= gpu.bytes[rows] >= SIZEABLE_COPY
-    return np.asarray(sizeable & (program.row_step >= 0) & (issuer(program) >= 0), dtype=bool)
+    copied = mine[gpu.name[rows]] & (gpu.kind[rows] == GpuKind.MEMCPY) & (program.row_step >= 0)
+    return np.asarray(copied & (gpu.bytes[rows] >= SIZEABLE_COPY), dtype=bool)
 
 
 def _before_in_stream(program: Program) -> Ints:
@@ -73,7 +81,8 @@ def _released(program: Program, moved: Flags) -> Program:
     """Let the host neither be held by the moved copies nor wait for them."""
     held = in_steps(program) & (program.activity == Activity.COPY)
     holding = np.zeros(len(program.lane), dtype=bool)
-    holding[issuer(program)[moved]] = True
+    issuers = issuer(program)[moved]
+    holding[issuers[issuers >= 0]] = True
     changed = without_targets(program, held | holding | _waits_for(program, moved))
     changed = without_work(changed, in_steps(program), (Activity.COPY,))
     hold = changed.hold.copy()
@@ -96,23 +105,38 @@ def _call_time(program: Program, holding: Flags) -> int:
     return int(np.median(program.hold[calls])) if calls.any() else 0
 
 
-def _ahead(program: Program, moved: Flags, begin: int) -> Program:
-    """Issue the copies one after the other from the first step's beginning on (ns).
+def _last_copies(program: Program, moved: Flags) -> tuple[Ints, Ints]:
+    """For each row the last copy of its own step, and of the step whose copies it depends on.
 
-    The kernels of a step wait for the last of its copies.
+    -1 where there is none.
     """
-    issue = program.issue.copy()
-    dep, kind, lag = program.dep.copy(), program.dep_kind.copy(), program.dep_lag.copy()
-    for step in range(program.step_count):
-        copies = np.flatnonzero(moved & (program.row_step == step))
-        if len(copies) == 0:
-            continue
-        issue[copies] = begin
-        kernels = np.flatnonzero(~moved & (program.row_step == step))
-        waiting = kernels[(kernels > copies[-1]) & (dep[kernels] < 0)]
-        dep[waiting], kind[waiting], lag[waiting] = copies[-1], Dependency.EVENT, 0
-    chained: Ints = np.flatnonzero(moved & (issue >= 0))
+    own = np.full(program.step_count, -1, dtype=np.int64)
+    np.maximum.at(own, program.row_step[moved], np.flatnonzero(moved))
+    needed, copying = own.copy(), np.flatnonzero(own >= 0)
+    if program.step_count > 1:
+        needed[copying[1:]] = own[copying[:-1]]
+        needed[copying[:1]] = -1
+    step = np.maximum(program.row_step, 0)
+    inside = program.row_step >= 0
+    return np.where(inside, own[step], -1), np.where(inside, needed[step], -1)
+
+
+def _ahead(program: Program, moved: Flags, begin: int) -> Program:
+    """Issue copies to the GPU one after the other from the first step's beginning on (ns).
+
+    What follows a step's own copies waits for those that it depends on.
+    """
+    own, needed = _last_copies(program, moved)
+    follows = (own >= 0) & (np.arange(len(own)) > own)
+    waiting = follows & ~moved & (needed >= 0) & (program.dep < 0)
+    issue, chained = program.issue.copy(), np.flatnonzero(moved)
     # Issued at once, the copies follow each other on the link.
     ends = begin + np.cumsum(program.duration[chained])
     issue[chained] = ends - program.duration[chained]
-    return msgspec.structs.replace(program, issue=issue, dep=dep, dep_kind=kind, dep_lag=lag)
+    return msgspec.structs.replace(
+        program,
+        issue=issue,
+        dep=np.where(waiting, needed, program.dep),
+        dep_kind=np.where(waiting, Dependency.EVENT, program.dep_kind).astype(np.uint8),
+        dep_lag=np.where(waiting, 0, program.dep_lag),
+    )

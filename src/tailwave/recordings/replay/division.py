@@ -21,7 +21,7 @@ import numpy as np
 from tailwave.model import Bytes, GpuKind, Ints
 from tailwave.recordings.timeline.calls import crosses_link, is_graph_launch, is_migration
 from tailwave.recordings.timeline.case import Case
-from tailwave.recordings.timeline.hostwork import Activity, HostWork
+from tailwave.recordings.timeline.hostwork import HOST_CAUSES, Activity, HostWork
 from tailwave.recordings.timeline.intervals import overlap, union, union_of
 from tailwave.recordings.timeline.launches import LONGEST_LATENCY_NS
 from tailwave.recordings.timeline.losses import communication
@@ -47,24 +47,6 @@ class Cause(enum.IntEnum):
     UNKNOWN = 14  # idle: the launch that ended the gap is not in the recording
 
 
-# The code of each share in documents, which is that of the finding it leads to, and its words.
-LABELS = {
-    Cause.KERNEL: ("kernels", "kernels at work"),
-    Cause.COLLECTIVE: ("collectives", "only collectives (NCCL, RCCL)"),
-    Cause.RANKS: ("straggler", "collectives, waiting for another rank"),
-    Cause.COPY: ("copies", "only copies"),
-    Cause.MIGRATION: ("page-migration", "only pages of managed memory moving"),
-    Cause.LAUNCH: ("launch-bound", "idle, waiting for launches"),
-    Cause.SYNC: ("host-sync", "idle after the host waited"),
-    Cause.BLOCKED_COPY: ("blocking-copy", "idle after a copy held the host"),
-    Cause.STARVED: ("host-starved", "idle, host at work that launches nothing"),
-    Cause.CONTENTION: ("host-contention", "idle, host work stretched"),
-    Cause.STARTUP: ("start-up", "idle, the program starts up"),
-    Cause.LATENCY: ("gpu-latency", "switching from kernel to kernel"),
-    Cause.GRAPH: ("graph-holes", "holes inside a graph launch"),
-    Cause.QUEUED: ("queued", "idle, work launched but not begun: what kept it is not recorded"),
-    Cause.UNKNOWN: ("unknown", "idle, launch not recorded"),
-}
 _BY_ACTIVITY = {
     Activity.ISSUE: Cause.LAUNCH,
     Activity.SYNC: Cause.SYNC,
@@ -72,6 +54,19 @@ _BY_ACTIVITY = {
     Activity.STARVED: Cause.STARVED,
     Activity.STRETCHED: Cause.CONTENTION,
     Activity.STARTUP: Cause.STARTUP,
+}
+# The code of each share in documents, which is that of the finding it leads to, and its words.
+LABELS = {
+    Cause.KERNEL: ("kernels", "kernels at work"),
+    Cause.COLLECTIVE: ("collectives", "only collectives (NCCL, RCCL)"),
+    Cause.RANKS: ("straggler", "collectives, waiting for another rank"),
+    Cause.COPY: ("copies", "only copies"),
+    Cause.MIGRATION: ("page-migration", "only pages of managed memory moving"),
+    Cause.LATENCY: ("gpu-latency", "switching from kernel to kernel"),
+    Cause.GRAPH: ("graph-holes", "holes inside a graph launch"),
+    Cause.QUEUED: ("queued", "idle, work launched but not begun: what kept it is not recorded"),
+    Cause.UNKNOWN: ("unknown", "idle, launch not recorded"),
+    **{_BY_ACTIVITY[activity]: words for activity, words in HOST_CAUSES.items()},
 }
 
 
@@ -179,7 +174,9 @@ def _walk(case: Case, gaps: _Gaps, rows: Ints) -> Pieces:
     gpu, host = timeline.gpu, timeline.host
     work_ended = gaps.row >= 0
     launch = np.where(work_ended, gpu.launch[gaps.row], -1)
-    called = np.where(launch >= 0, host.start[launch], 0)
+    called, returned = np.zeros(len(launch), dtype=np.int64), np.zeros(len(launch), dtype=np.int64)
+    known = launch >= 0
+    called[known], returned[known] = host.start[launch[known]], host.end[launch[known]]
     begun = np.where(work_ended, gpu.start[gaps.row], 0)
     # A gap that no work of the host ends (the last one, and that of migrating pages) is what the
     # host did meanwhile; else the host's time is read a launch's latency earlier.
@@ -187,7 +184,6 @@ def _walk(case: Case, gaps: _Gaps, rows: Ints) -> Pieces:
     alone = ~work_ended | pages[gpu.name[gaps.row]]
     latency = np.clip(np.where(alone, 0, begun - called), 0, case.launch_latency)
     # A call that takes long submits its work at its end.
-    returned = np.where(launch >= 0, host.end[launch], 0)
     ready = np.where(alone, gaps.end, np.maximum(called + latency, returned))
     ready = np.clip(ready, gaps.start, gaps.end)
     unknown = ~alone & (launch < 0)
@@ -196,7 +192,8 @@ def _walk(case: Case, gaps: _Gaps, rows: Ints) -> Pieces:
     lane_of = np.zeros(len(timeline.threads), dtype=np.int64)
     for number, line in enumerate(case.lanes):
         lane_of[list(line.threads)] = number
-    lane = np.where(launch >= 0, lane_of[host.thread[launch]], 0)
+    lane = np.zeros(len(launch), dtype=np.int64)
+    lane[known] = lane_of[host.thread[launch[known]]]
     found = [_pieces(gaps, np.arange(len(gaps.step)), waiting, gaps.end - ready)]
     for number in range(len(case.work)):
         mine = np.flatnonzero((lane == number) & (ready > gaps.start))
@@ -216,7 +213,8 @@ def _waiting(case: Case, gaps: _Gaps, rows: Ints, ns: Ints) -> Ints:
     gpu = case.timeline.gpu
     launch, host = gpu.launch[gaps.row], case.timeline.host
     graphs = np.array([is_graph_launch(name) for name in case.timeline.names], dtype=bool)
-    graph = (launch >= 0) & graphs[host.name[launch]] if len(host) else launch >= 0
+    graph = launch >= 0
+    graph[graph] = graphs[host.name[launch[graph]]]
     # A graph whose stream is free begins at once: a hole before its first recorded node is one of
     # its own, made by a node that is not recorded. Only of a stream's first work that is not known.
     first = rows[np.unique(gpu.stream[rows], return_index=True)[1]]

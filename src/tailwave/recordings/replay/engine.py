@@ -94,7 +94,8 @@ class _Core:
             if self._bounds[lane + 1] > self._bounds[lane]:
                 heapq.heappush(self._heap, (clock, self._bounds[lane], lane))
         while self._heap or self._release():
-            self._perform()
+            if self._heap:
+                self._perform()
 
     def _perform(self) -> None:
         """Perform actions in the order of time, until every lane is parked or has ended."""

@@ -1,4 +1,4 @@
-"""What-ifs on the GPU's side: waves, SM counts, partitions, merged and fused kernels."""
+"""What-ifs on the GPU's side: waves, warps, SM counts, partitions, merged and fused kernels."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import msgspec
 import numpy as np
 
+from tailwave.kernel_kinds import KernelKind
 from tailwave.model import Flags, Floats, GpuKind, HostKind, Ints
 from tailwave.recordings.replay.change import (
     Change,
@@ -20,12 +21,13 @@ from tailwave.recordings.replay.program import Dependency, Program
 from tailwave.recordings.replay.waves import Regime, scaling
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.interference import most_delayed_stream, streams_are_joined
-from tailwave.recordings.timeline.losses import FLOOR_NS, communication
+from tailwave.recordings.timeline.losses import FLOOR_NS, communication, of_kind
 
 # Matrix products and convolutions of the vendor's libraries, which size their persistent kernels
 # to the SMs that they find.
 _PERSISTENT = re.compile(r"nvjet|cutlass|cublas|xmma|^(void )?cudnn", re.IGNORECASE)
-_ELEMENTWISE = re.compile(r"elementwise|CUDAFunctor|pointwise", re.IGNORECASE)
+# Elementwise kernels that are several already: made by a compiler, or over many tensors at once.
+_FUSED = re.compile(r"fused|fusion|multi_tensor", re.IGNORECASE)
 _OPTIMISER = "Optimizer.step"
 # SMs that a partition is cut in on compute capability 9.0 and later.
 _PARTITION_UNIT = 8
@@ -39,6 +41,11 @@ def grid(case: Case, program: Program) -> Changed:
 def spread(case: Case, program: Program) -> Changed:
     """Spread small grids over every SM: the most that splitting their work can bring."""
     return Changed(_shortened(case, program, case.losses.small))
+
+
+def whole_warps(case: Case, program: Program) -> Changed:
+    """Put the threads of part-filled warps into whole ones: kernels lose their idle lanes."""
+    return Changed(_shortened(case, program, case.losses.lanes))
 
 
 def _shortened(case: Case, program: Program, lost: Floats) -> Program:
@@ -134,11 +141,11 @@ def fuse(case: Case, program: Program) -> Changed:
 
     Assumes that a run works on the same data, so that the fused kernel reads and writes it once.
     """
-    names = np.array([bool(_ELEMENTWISE.search(name)) for name in case.timeline.names], dtype=bool)
-    gpu = case.timeline.gpu
-    fusible = names[gpu.name[program.row]] & (gpu.kind[program.row] == GpuKind.KERNEL)
+    gpu, names = case.timeline.gpu, case.timeline.names
+    apart = np.array([not _FUSED.search(name) for name in names], dtype=bool)[gpu.name]
+    elementwise = of_kind(case.timeline, KernelKind.ELEMENTWISE) & (gpu.kind == GpuKind.KERNEL)
     alike = np.zeros(len(program.row), dtype=np.int64)
-    return _merge_runs(program, fusible, alike)
+    return _merge_runs(program, (apart & elementwise)[program.row], alike)
 
 
 def merge_small_grids(case: Case, program: Program) -> Changed:

@@ -57,7 +57,8 @@ def cuda_graph(case: Case, program: Program) -> Changed:
         hold[run[0]] += GRAPH_LAUNCH_NS
     changed = msgspec.structs.replace(changed, hold=hold, rows=rows)
     graphed = _as_graph(changed, case, member, _nodes(program), program.hold)
-    return Changed(graphed, _refused(case, program, breaks & waits(program)))
+    cutting = breaks & waits(program) & (program.host_row >= 0)
+    return Changed(graphed, _refused(case, program, cutting))
 
 
 def _join(program: Program, rows: Ints, run: Ints) -> None:
@@ -108,7 +109,7 @@ def _refused(case: Case, program: Program, cutting: Flags) -> tuple[str, ...]:
     if not cutting.any():
         return ()
     codes = np.unique(call_names(case, program)[cutting])
-    names = sorted(case.timeline.names[code] for code in codes if code >= 0)
+    names = sorted(case.timeline.names[code] for code in codes)
     often = a_step(int(cutting.sum()), program)
     return (f"a graph cannot hold {', '.join(names)} ({often}): each cuts it in two",)
 

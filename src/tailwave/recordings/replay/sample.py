@@ -1,7 +1,8 @@
 """Fewer steps to replay, where a recording has very many: each stands for several.
 
 Every slow step is kept, for what it costs is not to be had from others. Of the usual ones so many
-are kept, evenly spread, as make a run of about a second; each is weighed by how many it stands for.
+are kept, evenly spread, as make runs of some hundredths of a second; each is weighed by how many it
+stands for.
 The kept steps follow each other as if nothing had been between them, which a program allows: its
 host work is counted from the action before.
 """
@@ -15,7 +16,7 @@ from tailwave.model import Flags, Floats, Ints
 from tailwave.recordings.replay.program import Program, expanded
 
 # Actions and GPU rows that are replayed without further thought.
-ENOUGH_EVENTS = 200_000
+ENOUGH_EVENTS = 30_000
 # Usual steps that are kept at least, however long they are.
 _LEAST_STEPS = 16
 # A step is slow from this many times the median on.

@@ -18,6 +18,7 @@ from tailwave.recordings.replay.gpu_changes import (
     merge_small_grids,
     sm_count,
     spread,
+    whole_warps,
 )
 from tailwave.recordings.replay.host_changes import (
     cuda_graph,
@@ -93,6 +94,7 @@ WHATIFS: tuple[WhatIf, ...] = (
         grid,
         cures=("whole-waves", "persistent-kernel"),
     ),
+    WhatIf("whole-warps", "every warp of a CTA is whole", whole_warps),
     WhatIf(
         "no-small-grid",
         "small grids use every SM",

@@ -21,6 +21,7 @@ class Call(enum.IntEnum):
     ALLOCATE = 4  # takes or frees memory; may hold the host and the GPU
     STREAM_WAIT = 5  # makes a stream wait for an event; the host goes on
     RECORD = 6  # records an event
+    LOAD = 7  # loads code for the GPU
 
 
 # CUDA runtime (cudaX), driver (cuX) and HIP (hipX) spell the same call in the same way but for
@@ -29,6 +30,7 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
     (Call.WAIT, r"(Device|Stream|Event|Ctx|Context|Thread)Synchronize"),
     (Call.STREAM_WAIT, r"StreamWait(Event|Value)"),
     (Call.RECORD, r"EventRecord"),
+    (Call.LOAD, r"((Library)?Load|Link(Create|Add|Complete))"),
     (Call.LAUNCH, r"(Launch(?!HostFunc)|GraphLaunch)"),
     (Call.COPY, r"(Memcpy|Memset|MemPrefetch)"),
     (
@@ -36,10 +38,12 @@ _PATTERNS: tuple[tuple[Call, str], ...] = (
         r"(Malloc|Free|(Mem)?Host(Alloc|Free|Register|Unregister)|Mem(Alloc|Free))(?!.*Async)",
     ),
 )
+_PREFETCH = re.compile(r"^(cuda|cu|hip)MemPrefetch")
 _DEVICE_WAIT = re.compile(r"^(cuda|cu|hip)(Device|Ctx|Context|Thread)Synchronize")
 _GRAPH_LAUNCH = re.compile(r"^(cuda|cu|hip)GraphLaunch")
 # Pages of managed memory; why they moved stands after a comma, unless they were touched.
 _MIGRATION = re.compile(r"(?:Memcpy \w+|GPU page faults) \(managed(?:, (\w+))?\)$")
+_PREFETCH = re.compile(r"^(cuda|cu|hip)MemPrefetch")
 _SYNCHRONOUS_COPY = re.compile(r"^(cuda|cu|hip)Memcpy(?!.*(Async|Peer))")
 _COMPILED = (
     *((call, re.compile(rf"^(cuda|cu|hip)(Ext)?(Module)?{body}")) for call, body in _PATTERNS),
@@ -74,6 +78,11 @@ def is_graph_launch(name: str) -> bool:
 def is_synchronous_copy(name: str) -> bool:
     """Tell whether a copy call returns only when the copy is done (hipMemcpyWithStream does)."""
     return _SYNCHRONOUS_COPY.match(name) is not None
+
+
+def is_prefetch(name: str) -> bool:
+    """Tell whether a call moves pages of managed memory, for which it holds the host."""
+    return _PREFETCH.match(name) is not None
 
 
 # A copy of at least this many bytes takes its time for the bytes; a smaller one fetches a value,

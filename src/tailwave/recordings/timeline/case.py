@@ -85,7 +85,7 @@ def build_case(timeline: Timeline, steps: Steps, device: DeviceInfo) -> Case:
         device=device,
         steps=steps,
         lanes=tuple(lanes),
-        work=tuple(host_work(timeline, lane, steps) for lane in lanes),
+        work=host_work(timeline, lanes, steps),
         launch_latency=latency,
         residency=fits,
         losses=grid_losses(timeline, fits, device),

@@ -20,8 +20,8 @@ from tailwave.recordings.timeline.intervals import union
 _TAKE_TURNS = 0.05
 # Overlaps that are compared at once, which bounds the memory that it takes.
 _PAIRS_AT_ONCE = 1 << 20
-# A thread cut into segments: start, end, innermost and outermost call.
-_Flat: TypeAlias = tuple[Ints, Ints, Ints, Ints]
+# A thread cut into segments: start, end, innermost call, the one around it, outermost call.
+_Flat: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints]
 
 
 class Nesting(msgspec.Struct, frozen=True):
@@ -42,14 +42,15 @@ class Nesting(msgspec.Struct, frozen=True):
 class Lane(msgspec.Struct, frozen=True):
     """One line of host activity: disjoint segments sorted by start.
 
-    ``leaf`` is the host row of the innermost operator or call, ``top`` the outermost one.
-    Between segments the host was in no operator or call.
+    ``leaf`` is the host row of the innermost operator or call, ``parent`` that around it (-1 for
+    none), ``top`` the outermost one. Between segments the host was in no operator or call.
     """
 
     threads: tuple[int, ...]
     start: Ints
     end: Ints
     leaf: Ints
+    parent: Ints
     top: Ints
 
 
@@ -134,8 +135,10 @@ def build_lanes(timeline: Timeline) -> list[Lane]:
         low, high = np.searchsorted(sorted_threads, (thread, thread + 1))
         nesting = nest(timeline, by_thread[low:high])
         start, end, leaf = flatten(timeline, nesting)
-        flats.append((start, end, nesting.row[leaf], nesting.row[nesting.top[leaf]]))
-    clashes = _clashes([union(start, end) for start, end, _, _ in flats])
+        rows = np.append(nesting.row, -1)
+        around = rows[nesting.parent[leaf]], rows[nesting.top[leaf]]
+        flats.append((start, end, rows[leaf], *around))
+    clashes = _clashes([union(start, end) for start, end, *_ in flats])
     groups: list[list[int]] = []  # places in the list of threads
     group_of: dict[int, int] = {}
     of_process: dict[str, list[int]] = {}
@@ -195,9 +198,9 @@ def _join(threads: tuple[int, ...], flats: list[_Flat]) -> Lane:
         order = np.argsort(columns[0], kind="stable")
         for number, column in enumerate(columns):  # one by one, which spares memory
             columns[number] = column[order]
-    start, end, leaf, top = columns
+    start, end, *rows = columns
     # The little that remains of overlap belongs to whoever came first.
     if len(start):
         start = np.maximum(start, np.concatenate([[start[0]], np.maximum.accumulate(end)[:-1]]))
     keep = end > start
-    return Lane(threads, start[keep], end[keep], leaf[keep], top[keep])
+    return Lane(threads, start[keep], end[keep], *(row[keep] for row in rows))

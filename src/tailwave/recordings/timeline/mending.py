@@ -13,6 +13,7 @@ import numpy as np
 
 from tailwave.figures import time
 from tailwave.model import Bytes, Flags, GpuTable, HostTable, Ints, SmallInts, Timeline
+from tailwave.recordings.timeline.migrations import migrations
 
 # A row that begins this much (ns) before all calls was given no time, or another clock's.
 _OUTSIDE_NS = 3_600_000_000_000
@@ -106,6 +107,8 @@ def _in_turn(timeline: Timeline) -> Timeline:
     gpu = timeline.gpu
     order = np.lexsort((gpu.start, gpu.stream, gpu.device))
     same = (np.diff(gpu.stream[order]) == 0) & (np.diff(gpu.device[order]) == 0)
+    # Pages move in no order; copy engines move them both ways at once.
+    same &= ~migrations(timeline)[order[:-1]]
     before, after = order[:-1], order[1:]
     long = same & (gpu.end[before] > gpu.end[after] + _ROUNDING_NS)
     long &= gpu.end[after] > gpu.start[after]

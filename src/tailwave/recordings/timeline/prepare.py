@@ -10,6 +10,7 @@ from tailwave.figures import time
 from tailwave.model import DeviceInfo, HostKind, Timeline
 from tailwave.recordings.timeline.case import Case, build_case
 from tailwave.recordings.timeline.mending import mended
+from tailwave.recordings.timeline.migrations import migrations
 from tailwave.recordings.timeline.quality import Quality, assess, whole_steps
 from tailwave.recordings.timeline.steps import Steps, find_steps
 
@@ -32,7 +33,7 @@ def prepare(timeline: Timeline) -> Prepared:
     device = busiest_device(sound)
     found = find_steps(sound, device.index)
     quality = assess(sound, found)
-    steps, step_notes = whole_steps(found)
+    steps, step_notes = whole_steps(found, ~migrations(sound))
     return Prepared(
         case=build_case(sound, steps, device),
         quality=quality,

@@ -11,8 +11,9 @@ import numpy as np
 
 from tailwave.figures import percent, time
 from tailwave.model import Flags, HostKind, Ints, Timeline
-from tailwave.recordings.timeline.calls import Call, classify_all, is_graph_launch, is_migration
+from tailwave.recordings.timeline.calls import Call, classify_all, is_graph_launch
 from tailwave.recordings.timeline.mending import counted
+from tailwave.recordings.timeline.migrations import migrations
 from tailwave.recordings.timeline.steps import AFTER, BEFORE, Steps
 
 # Shares above which a doubt is worth a note, or withholds the verdict. A profile that starts or
@@ -114,8 +115,7 @@ def _work_without_launch(timeline: Timeline, steps: Steps, notes: list[str]) -> 
     Not what was launched before the recording, nor pages that move without any call.
     """
     gpu = timeline.gpu
-    pages = np.array([is_migration(name) for name in timeline.names], dtype=bool)[gpu.name]
-    counts = (steps.gpu_step >= 0) & ~pages
+    counts = (steps.gpu_step >= 0) & ~migrations(timeline)
     known = np.flatnonzero((gpu.launch >= 0) & counts)
     if not counts.any():
         return 0.0
@@ -174,6 +174,7 @@ def _overlapping(timeline: Timeline, notes: list[str]) -> float:
         return 0.0
     order = np.lexsort((gpu.start, gpu.stream, gpu.device))
     same = (np.diff(gpu.stream[order]) == 0) & (np.diff(gpu.device[order]) == 0)
+    same &= ~migrations(timeline)[order[:-1]]
     over = gpu.end[order][:-1] - gpu.start[order][1:]
     length = (gpu.end - gpu.start)[order]
     # Kernels with programmatic dependent launch begin while the one before them drains.
@@ -202,9 +203,12 @@ def _before_launch(timeline: Timeline, notes: list[str]) -> float:
     return share
 
 
-def whole_steps(steps: Steps) -> tuple[Steps, tuple[str, ...]]:
-    """Leave out a first or last step that the recorder cut, or that is empty; say so."""
-    work = np.bincount(steps.gpu_step[steps.gpu_step >= 0], minlength=len(steps))
+def whole_steps(steps: Steps, is_work: Flags) -> tuple[Steps, tuple[str, ...]]:
+    """Leave out a first or last step that the recorder cut, or that is empty; say so.
+
+    ``is_work`` tells which GPU rows count.
+    """
+    work = np.bincount(steps.gpu_step[(steps.gpu_step >= 0) & is_work], minlength=len(steps))
     first, last = 0, len(steps)
     if work.any():
         usual = float(np.median(work[work > 0]))

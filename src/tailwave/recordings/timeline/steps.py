@@ -17,6 +17,7 @@ import numpy as np
 from tailwave.model import Flags, HostKind, Ints, StepsSummary, Timeline
 from tailwave.recordings.timeline.intervals import overlap, union
 from tailwave.recordings.timeline.launches import LONGEST_LATENCY_NS, issued_in_order
+from tailwave.recordings.timeline.migrations import migrations
 
 PROFILER_STEP = re.compile(r"ProfilerStep#?\s*\d+$")
 _GRAPH_LAUNCH = re.compile(r"(cuda|cu|hip)GraphLaunch")
@@ -295,13 +296,16 @@ def _clipped(timeline: Timeline, bounds: _Bounds) -> _Bounds:
     starts = [int(column.min()) for column in (host.start[calls], gpu.start) if len(column)]
     if not ends:
         return bounds
-    start, end = (np.clip(column, min(starts), max(ends)) for column in (bounds.start, bounds.end))
+    first, last = min(starts), max(ends)
+    start, end = np.minimum(bounds.start, last), np.minimum(bounds.end, last)
+    # A step may begin long before its first call, but not by more than all that was recorded.
+    start = np.where(first - start > last - first, first, start)
     return msgspec.structs.replace(bounds, start=start, end=end)
 
 
 def _complete(timeline: Timeline, bounds: _Bounds, device: int | None) -> Steps:
     gpu, host_start, host_end = timeline.gpu, bounds.start, bounds.end
-    gpu_step, own = _step_of(timeline, bounds), _on(timeline, device)
+    gpu_step, own = _step_of(timeline, bounds), _on(timeline, device) & ~migrations(timeline)
     completion = host_end.copy()
     rows = own & (gpu_step >= 0)
     np.maximum.at(completion, gpu_step[rows], gpu.end[rows])

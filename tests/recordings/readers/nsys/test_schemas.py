@@ -264,7 +264,7 @@ def test_migrations_of_managed_memory_are_copies_that_nobody_launched(tmp_path: 
     tables[MEMCPY].append(moved)
     tables[RUNTIME].append(call("cudaGetDevice_v3020", 10, 20, 0))
     timeline = _of(tables, tmp_path)
-    assert timeline.names[timeline.gpu.name[2]] == "Memcpy HtoD (managed) (Managed -> Managed)"
+    assert timeline.names[timeline.gpu.name[2]] == "Memcpy HtoD (managed)"
     assert (timeline.gpu.launch[2], timeline.gpu.bytes[2]) == (-1, 65_536)
 
 

@@ -1,0 +1,1 @@
+"""Two recordings of the same work: what differs in a step, divided by cause."""
