@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,7 +45,7 @@ def test_calls_side_by_side_have_no_parent() -> None:
     """A call that begins as another ends is its neighbour, not its child."""
     trace = Trace().op("aten::a", 0, 10).op("aten::b", 10, 20).launch(12, 15, kernel("k", 16, 19))
     timeline = trace.build()
-    nesting = nest(timeline, 0)
+    nesting = nest(timeline, np.arange(len(timeline.host)))
     assert nesting.depth.tolist() == [0, 0, 1]
     assert nesting.parent.tolist() == [-1, -1, 1]
     assert nesting.top.tolist() == [0, 1, 1]
@@ -53,7 +54,8 @@ def test_calls_side_by_side_have_no_parent() -> None:
 def test_nesting_goes_deep() -> None:
     """Each level knows the call around it, and the outermost one."""
     trace = Trace().op("a", 0, 100).op("b", 10, 90).op("c", 20, 50).op("d", 30, 40).op("e", 60, 70)
-    nesting = nest(trace.build(), 0)
+    timeline = trace.build()
+    nesting = nest(timeline, np.arange(len(timeline.host)))
     assert nesting.depth.tolist() == [0, 1, 2, 3, 2]
     assert nesting.parent.tolist() == [-1, 0, 1, 2, 1]
     assert nesting.top.tolist() == [0, 0, 0, 0, 0]
@@ -148,6 +150,6 @@ def test_any_calls_are_nested_as_one_after_the_other_would(spans: list[tuple[int
         parent, limit = open_calls[-1] if open_calls else (-1, end)
         open_calls.append((place, min(end, limit)))
         expected.append((min(end, limit), len(open_calls) - 1, parent, open_calls[0][0]))
-    nesting = nest(timeline, 0)
+    nesting = nest(timeline, np.arange(len(timeline.host)))
     columns = (nesting.end, nesting.depth, nesting.parent, nesting.top)
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected

@@ -49,8 +49,9 @@ _RUNTIME_ENDS = ("_runtime", "_driver")
 _LAUNCH_ARROWS = frozenset({"ac2g", "async_cpu_to_gpu", "async"})
 _COMPLETES = frozenset({Complete, PreciseComplete})
 _OTHERS = frozenset({Metadata, FlowBegin, FlowEnd, Begin, End})
-# Kinds as one number: host kinds as they are, GPU kinds from 10 up.
-_GPU_BASE, _WAIT, _SPAN, _OTHER = 10, 100, 101, -1
+# Kinds as one number: the tens tell the table, the rest the kind in it.
+_BASE = 10
+_ON_HOST, _ON_GPU, _WAIT, _SPAN, _OTHER = 0, 10, 20, 30, -1
 _LARGEST = int(np.iinfo(np.int64).max)
 _LARGEST_SMALL = int(np.iinfo(np.int32).max)
 # Recorders write "no stream" as the largest number of their type.
@@ -95,9 +96,9 @@ class _Kinds(dict[str, int]):
         known = category.lower()
         kind = _OTHER
         if known in _HOST:
-            kind = int(_HOST[known])
+            kind = _ON_HOST + int(_HOST[known])
         elif known in _GPU:
-            kind = _GPU_BASE + int(_GPU[known])
+            kind = _ON_GPU + int(_GPU[known])
         elif known == "runtime" or known.endswith(_RUNTIME_ENDS):
             kind = int(HostKind.RUNTIME)
         elif known == "cuda_sync":
@@ -151,9 +152,11 @@ class Columns:
 
     def add(self, events: Sequence[Any]) -> None:
         """Add the events of a block."""
-        self._add_complete([e for e in events if type(e) in _COMPLETES])
+        rest: list[Any] = []
+        aside = rest.append  # returns nothing, so that one look sorts out both kinds
+        self._add_complete([e for e in events if type(e) in _COMPLETES or aside(e)])
         paired: list[PreciseComplete[Any]] = []
-        for event in [e for e in events if type(e) in _OTHERS]:
+        for event in [e for e in rest if type(e) in _OTHERS]:
             if isinstance(event, Begin | End):
                 whole = self._pairing.add(event)
                 paired += [whole] if whole else []
@@ -166,14 +169,22 @@ class Columns:
         self.left_out["begin without an end"] += self._pairing.begins_alone
         self.left_out["end without a begin"] += self._pairing.ends_alone
 
-    def _add_complete(self, events: Sequence[Any]) -> None:
+    def _add_complete(self, events: list[Any]) -> None:
         kinds = self._kinds
         kind = _ints([kinds[e.cat] for e in events])
-        gpu = kind // _GPU_BASE == 1
-        self._add_host(*_chosen(events, kind, (kind >= 0) & (kind < _GPU_BASE)))
-        self._add_gpu(*_chosen(events, kind - _GPU_BASE, gpu))
-        self._add_waits(_chosen(events, kind, kind == _WAIT)[0])
-        self._add_spans(_chosen(events, kind, kind == _SPAN)[0])
+        events, kind = _chosen(events, kind, kind != _OTHER)
+        start, end, good = self._times(events)
+        events, kind = _chosen(events, kind, good)
+        for table, add in (
+            (_ON_HOST, self._add_host),
+            (_ON_GPU, self._add_gpu),
+            (_WAIT, self._add_waits),
+            (_SPAN, self._add_spans),
+        ):
+            mine = kind // _BASE == table // _BASE
+            if mine.any():
+                rows = {"start": start[mine], "end": end[mine], "kind": kind[mine] - table}
+                add(_chosen(events, kind, mine)[0], rows)
 
     def _add_other(self, event: Metadata | FlowBegin | FlowEnd) -> None:
         if not isinstance(event, Metadata):
@@ -193,25 +204,24 @@ class Columns:
         else:
             self.flow_ends[self.places[event.pid, event.tid], at] = event.id
 
-    def _add_spans(self, events: list[Any]) -> None:
+    def _add_spans(self, events: list[Any], rows: Rows) -> None:
         # The recorder's own window is the span that names it.
-        events = [e for e in events if "profiler" in e.name.lower()]
-        start, end, _ = self._times(events)
-        self.spans += zip(start.tolist(), end.tolist(), strict=True)
+        spans = zip(events, rows["start"].tolist(), rows["end"].tolist(), strict=True)
+        self.spans += [(start, end) for e, start, end in spans if "profiler" in e.name.lower()]
 
     def _times(self, events: list[Any]) -> tuple[Ints, Ints, Flags]:
         """Start and end (ns) of the events whose times make sense, and which those are."""
         begin = np.fromiter([e.ts for e in events], np.float64, len(events))
         length = np.fromiter([e.dur for e in events], np.float64, len(events))
-        unknown, negative = np.isnan(length), length < 0
-        enormous = (length > _LONGEST_US) | (np.abs(begin) > _LATEST_US)
-        good = ~(unknown | negative | enormous)
+        # Not so of what is no number.
+        good = (length >= 0) & (length <= _LONGEST_US) & (np.abs(begin) <= _LATEST_US)
         if not good.all():
+            unknown, negative = np.isnan(length), length < 0
             self.left_out["duration missing or not a number"] += int(unknown.sum())
             self.left_out["negative duration"] += int(negative.sum())
-            impossible = enormous & ~negative & ~unknown
+            impossible = ~(good | unknown | negative)
             self.left_out["enormous time or duration"] += int(impossible.sum())
-            events = list(compress(events, good))
+            events = list(compress(events, good.tolist()))
             begin, length = begin[good], length[good]
         if events and isinstance(events[0], PreciseComplete):
             start = _ints([round(e.ts * 1000) for e in events])
@@ -220,31 +230,22 @@ class Columns:
             start, took = _to_ns(begin), _to_ns(length)
         return start, start + took, good
 
-    def _add_host(self, events: list[Any], kind: Ints) -> None:
-        start, end, good = self._times(events)
-        events, kind = _chosen(events, kind, good)
-        if not events:
-            return
+    def _add_host(self, events: list[Any], rows: Rows) -> None:
         threads = self.threads
-        calls = kind == self._launched_by
+        calls = rows["kind"] == self._launched_by
         correlation = np.full(len(events), -1, dtype=np.int64)
-        correlation[calls] = _column(arguments(list(compress(events, calls))), "correlation")
+        called = list(compress(events, calls.tolist()))
+        correlation[calls] = _column(arguments(called), "correlation")
         self.host.append(
-            {
-                "start": start,
-                "end": end,
+            rows
+            | {
                 "name": self._name_codes(events),
-                "kind": kind,
                 "thread": _ints([threads[e.pid, e.tid] for e in events]),
                 "correlation": correlation,
             }
         )
 
-    def _add_gpu(self, events: list[Any], kind: Ints) -> None:
-        start, end, good = self._times(events)
-        events, kind = _chosen(events, kind, good)
-        if not events:
-            return
+    def _add_gpu(self, events: list[Any], rows: Rows) -> None:
         places, products = self.places, self._products
         args = arguments(events)
         device, stream = _column(args, "device"), _column(args, "stream")
@@ -252,11 +253,9 @@ class Columns:
         device[device < 0] = [_small(events[i].pid) for i in np.flatnonzero(device < 0)]
         stream[stream < 0] = [_small(events[i].tid) for i in np.flatnonzero(stream < 0)]
         self.gpu.append(
-            {
-                "start": start,
-                "end": end,
+            rows
+            | {
                 "name": self._name_codes(events),
-                "kind": kind,
                 "device": np.minimum(device, _LARGEST_SMALL),
                 "stream": stream,
                 "correlation": _column(args, "correlation"),
@@ -270,20 +269,15 @@ class Columns:
             }
         )
 
-    def _add_waits(self, events: list[Any]) -> None:
-        start, end, good = self._times(events)
-        events = list(compress(events, good))
-        if not events:
-            return
+    def _add_waits(self, events: list[Any], rows: Rows) -> None:
         args = arguments(events)
         stream, source, record = (
             np.where((column := _column(args, field)) >= _NO_STREAM, -1, column)
             for field in ("stream", "wait_on_stream", "record_correlation")
         )
         self.waits.append(
-            {
-                "start": start,
-                "end": end,
+            rows
+            | {
                 "name": self._name_codes(events),
                 "device": np.minimum(_column(args, "device"), _LARGEST_SMALL),
                 "stream": stream,
@@ -298,9 +292,9 @@ class Columns:
         return _ints([names[e.name] for e in events])
 
 
-def _chosen(events: Sequence[Any], kind: Ints, which: Flags) -> tuple[list[Any], Ints]:
+def _chosen(events: list[Any], kind: Ints, which: Flags) -> tuple[list[Any], Ints]:
     """Pick some of the events, and their kinds."""
-    return list(compress(events, which.tolist())), kind[which]
+    return (events, kind) if which.all() else (list(compress(events, which.tolist())), kind[which])
 
 
 def _ints(values: list[int]) -> Ints:

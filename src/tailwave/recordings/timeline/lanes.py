@@ -20,8 +20,8 @@ from tailwave.recordings.timeline.intervals import union
 _TAKE_TURNS = 0.05
 # Overlaps that are compared at once, which bounds the memory that it takes.
 _PAIRS_AT_ONCE = 1 << 20
-# A thread cut into segments: start, end, innermost call, the one around it, outermost call.
-_Flat: TypeAlias = tuple[Ints, Ints, Ints, Ints, Ints]
+# A thread cut into segments: start, end, innermost call.
+_Flat: TypeAlias = tuple[Ints, Ints, Ints]
 
 
 class Nesting(msgspec.Struct, frozen=True):
@@ -54,13 +54,8 @@ class Lane(msgspec.Struct, frozen=True):
     top: Ints
 
 
-def nest(timeline: Timeline, thread: int) -> Nesting:
-    """Find the enclosing call of every operator and runtime call of a thread."""
-    return _nest(timeline, np.flatnonzero(timeline.host.thread == thread))
-
-
-def _nest(timeline: Timeline, own: Ints) -> Nesting:
-    """Find the enclosing calls of one thread, given its host rows."""
+def nest(timeline: Timeline, own: Ints) -> Nesting:
+    """Find the enclosing call of every operator and runtime call of a thread, given its rows."""
     host = timeline.host
     kind, length = host.kind[own], host.end[own] - host.start[own]
     calls = (kind == HostKind.OPERATOR) | (kind == HostKind.RUNTIME)
@@ -136,14 +131,16 @@ def build_lanes(timeline: Timeline) -> list[Lane]:
     sorted_threads = timeline.host.thread[by_thread]
     threads = issuing_threads(timeline)
     flats: list[_Flat] = []
+    # By host row: the call around it, and the outermost one.
+    parent, top = np.full((2, len(timeline.host)), -1, dtype=np.int64)
     for thread in threads:
         low, high = np.searchsorted(sorted_threads, (thread, thread + 1))
-        nesting = _nest(timeline, by_thread[low:high])
+        nesting = nest(timeline, by_thread[low:high])
         start, end, leaf = flatten(timeline, nesting)
-        rows = np.append(nesting.row, -1)
-        around = rows[nesting.parent[leaf]], rows[nesting.top[leaf]]
-        flats.append((start, end, rows[leaf], *around))
-    clashes = _clashes([union(start, end) for start, end, *_ in flats])
+        parent[nesting.row] = np.append(nesting.row, -1)[nesting.parent]
+        top[nesting.row] = nesting.row[nesting.top]
+        flats.append((start, end, nesting.row[leaf]))
+    clashes = _clashes([union(start, end) for start, end, _ in flats])
     groups: list[list[int]] = []  # places in the list of threads
     group_of: dict[int, int] = {}
     of_process: dict[str, list[int]] = {}
@@ -156,10 +153,12 @@ def build_lanes(timeline: Timeline) -> list[Lane]:
             own.append(free)
         groups[free].append(place)
         group_of[place] = free
-    return [
-        _join(tuple(threads[place] for place in group), [flats[place] for place in group])
-        for group in groups
-    ]
+    lanes = []
+    for group in groups:
+        start, end, leaf = _join([flats[place] for place in group])
+        of = tuple(threads[place] for place in group)
+        lanes.append(Lane(of, start, end, leaf, parent[leaf], top[leaf]))
+    return lanes
 
 
 def _clashes(busy: list[tuple[Ints, Ints]]) -> dict[int, list[int]]:
@@ -197,15 +196,12 @@ def _clashes(busy: list[tuple[Ints, Ints]]) -> dict[int, list[int]]:
     return clashes
 
 
-def _join(threads: tuple[int, ...], flats: list[_Flat]) -> Lane:
-    columns = [np.concatenate(column) for column in zip(*flats, strict=True)]
-    if len(flats) > 1:
-        order = np.argsort(columns[0], kind="stable")
-        for number, column in enumerate(columns):  # one by one, which spares memory
-            columns[number] = column[order]
-    start, end, *rows = columns
+def _join(flats: list[_Flat]) -> _Flat:
+    start, end, leaf = (np.concatenate(column) for column in zip(*flats, strict=True))
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], end[order]
     # The little that remains of overlap belongs to whoever came first.
     if len(start):
         start = np.maximum(start, np.concatenate([[start[0]], np.maximum.accumulate(end)[:-1]]))
     keep = end > start
-    return Lane(threads, start[keep], end[keep], *(row[keep] for row in rows))
+    return start[keep], end[keep], leaf[order[keep]]
