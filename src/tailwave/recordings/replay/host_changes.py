@@ -184,12 +184,19 @@ def fed(case: Case, program: Program) -> Changed:
 
 
 def unstretched(case: Case, program: Program) -> Changed:
-    """Take away the time by which host work was stretched."""
+    """Take away the time by which host work was stretched.
+
+    A stretched call takes what the others of its name usually take, or no time if it has none.
+    """
     changed = without_work(program, in_steps(program), (Activity.STRETCHED,))
     names = call_names(case, program)
     hold = changed.hold.copy()
-    for action in np.flatnonzero(in_steps(program) & (program.activity == Activity.STRETCHED)):
-        hold[action] = min(hold[action], int(np.median(hold[names == names[action]])))
+    stretched = in_steps(program) & (program.activity == Activity.STRETCHED)
+    for name in np.unique(names[stretched]):
+        others = hold[(names == name) & ~stretched]
+        usual = int(np.median(others)) if len(others) else 0
+        mine = stretched & (names == name)
+        hold[mine] = np.minimum(hold[mine], usual)
     return Changed(msgspec.structs.replace(changed, hold=hold))
 
 

@@ -297,6 +297,8 @@ def _clipped(timeline: Timeline, bounds: _Bounds) -> _Bounds:
     starts = [int(column.min()) for column in (host.start[calls], gpu.start) if len(column)]
     if not ends:
         return bounds
+    if timeline.recorded_to > timeline.recorded_from:
+        starts, ends = [*starts, timeline.recorded_from], [*ends, timeline.recorded_to]
     first, last = min(starts), max(ends)
     # A step may begin before its first call and end after its last work, but not by more than all
     # that was recorded.
