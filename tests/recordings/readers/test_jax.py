@@ -50,7 +50,7 @@ def read_events(path: Path, events: list[Event]) -> Timeline:
 @pytest.mark.parametrize(
     ("name", "kernels", "memsets", "first"),
     [
-        ("train_small", 228, 0, "host-sync"),
+        ("train_small", 228, 0, "host-starved"),
         ("train_big", 172, 44, "host-sync"),
         ("starved", 228, 0, "host-starved"),
     ],

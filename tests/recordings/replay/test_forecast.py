@@ -142,20 +142,6 @@ def test_a_copy_across_the_link_keeps_no_gpu_busy() -> None:
     assert cast.after(host_speed(1e9)).step_us == pytest.approx(100.0, rel=0.02)
 
 
-def test_a_step_without_work_needs_no_time_of_the_gpu() -> None:
-    """And the others what they need."""
-    trace = Trace()
-    for number in range(3):
-        trace.at(400 * number).step(0, 400, number)
-        if number == 1:
-            trace.call("cudaDeviceSynchronize", 0, 390)
-        else:
-            trace.launch(0, 4, kernel("a", 5, 105, stream=7))
-            trace.launch(200, 204, kernel("b", 205, 305, stream=8))
-    cast = forecast_of(trace.build())
-    assert cast.after(host_speed(1e9)).step_us == pytest.approx(2 * 200.0 / 3, rel=0.02)
-
-
 def test_steps_that_overlap_need_no_longer_for_a_change() -> None:
     """Where the next step's work runs beside this one's, no change makes the step longer for it."""
 

@@ -246,14 +246,18 @@ def _host_pieces(  # noqa: PLR0913 - the walk's state, column by column
     held, wait = _after_waits(case, cause, ns, stretch, work)
     # What lies outside the lane's tiles is issuing.
     rest = (high - low) - np.bincount(gap, weights=ns, minlength=len(mine)).astype(np.int64)
-    of = np.concatenate([gap, gap, np.arange(len(mine))])
+    ns -= held
+    own, waited, left = (np.flatnonzero(part) for part in (ns, held, rest))
+    of = np.concatenate([gap[own], gap[waited], left])
     return (
         gaps.step[mine][of],
-        np.concatenate([cause, _CAUSE_OF[work.activity[wait]], np.full(len(mine), Cause.LAUNCH)]),
-        np.concatenate([ns - held, held, rest]),
+        np.concatenate(
+            [cause[own], _CAUSE_OF[work.activity[wait[waited]]], np.full(len(left), Cause.LAUNCH)]
+        ),
+        np.concatenate([ns[own], held[waited], rest[left]]),
         gaps.row[mine][of],
         np.full(len(of), lane),
-        np.concatenate([stretch, wait, np.full(len(mine), -1)]),
+        np.concatenate([stretch[own], wait[waited], np.full(len(left), -1)]),
     )
 
 

@@ -126,7 +126,11 @@ class Forecast(msgspec.Struct, frozen=True):
         for change in changes:
             changed = change(self.case, program)
             program, notes = changed.program, (*notes, *changed.notes)
-        return program, notes
+        # What ran before the steps has run; it says when the first of them begins.
+        gpu, before = self.case.timeline.gpu, program.row_step < 0
+        recorded = (gpu.end - gpu.start)[program.row]
+        duration = np.where(before, recorded, program.duration)
+        return msgspec.structs.replace(program, duration=duration), notes
 
 
 def forecast(case: Case) -> Forecast:

@@ -297,14 +297,10 @@ def _clipped(timeline: Timeline, bounds: _Bounds) -> _Bounds:
     starts = [int(column.min()) for column in (host.start[calls], gpu.start) if len(column)]
     if not ends:
         return bounds
-    if timeline.recorded_to > timeline.recorded_from:
-        starts, ends = [*starts, timeline.recorded_from], [*ends, timeline.recorded_to]
     first, last = min(starts), max(ends)
-    # A step may begin before its first call and end after its last work, but not by more than all
-    # that was recorded.
-    most = last - first
-    start = np.where(first - bounds.start > most, first, np.minimum(bounds.start, last))
-    end = np.where(bounds.end - last > most, last, bounds.end)
+    start, end = np.minimum(bounds.start, last), np.minimum(bounds.end, last)
+    # A step may begin long before its first call, but not by more than all that was recorded.
+    start = np.where(first - start > last - first, first, start)
     return msgspec.structs.replace(bounds, start=start, end=end)
 
 
