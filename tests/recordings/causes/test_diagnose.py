@@ -56,8 +56,8 @@ def test_findings_are_ranked_by_what_comes_back() -> None:
 
     found = run(steps(4, 1300, body))
     assert codes(found) == ["host-starved", "launch-bound"]
-    assert [finding.recoverable_us for finding in found.findings] == sorted(
-        (finding.recoverable_us for finding in found.findings), reverse=True
+    assert [finding.recoverable_us or 0 for finding in found.findings] == sorted(
+        (finding.recoverable_us or 0 for finding in found.findings), reverse=True
     )
 
 

@@ -114,7 +114,7 @@ def test_preprocessing_on_the_cpu_is_starvation() -> None:
 
     finding = found(host_starved, steps(4, 1000, body))
     assert "aten::bernoulli_" in finding.claim
-    assert finding.step_us_after < 210
+    assert (finding.step_us_after or 0) == pytest.approx(200, abs=10)
 
 
 def test_the_interpreters_own_pauses_are_not_starvation() -> None:

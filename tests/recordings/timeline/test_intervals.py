@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from tailwave.model import Ints
 from tailwave.recordings.timeline.intervals import (
-    complement,
     covered,
     covered_by_group,
     overlap,
@@ -77,24 +76,8 @@ def test_each_group_covers_its_own_moments(groups: list[list[tuple[int, int]]]) 
     assert found.tolist() == [len(points(group)) for group in groups]
 
 
-@given(spans, windows)
-def test_a_complement_holds_the_other_moments(
-    given_spans: list[tuple[int, int]], window: tuple[int, int]
-) -> None:
-    """The gaps within a window are its moments that no span covers."""
-    gaps = pairs_of(*complement(*union_of(*columns(given_spans)), *window))
-    assert points(gaps) == points([window]) - points(given_spans)
-    assert all(low < high for low, high in gaps)
-
-
-def test_a_gap_is_cut_by_an_instant() -> None:
-    """A span of no length within a gap cuts it in two: something happened there."""
-    assert pairs_of(*complement(*columns([(5, 5)]), 0, 10)) == [(0, 5), (5, 10)]
-
-
 def test_nothing_is_covered_by_no_spans() -> None:
-    """Without spans, nothing is covered and the whole window is a gap."""
+    """Without spans, nothing is covered."""
     start, end = columns([])
     assert pairs_of(*union(start, end)) == []
     assert overlap(start, end, np.array([0]), np.array([9])).tolist() == [0]
-    assert pairs_of(*complement(start, end, 0, 9)) == [(0, 9)]

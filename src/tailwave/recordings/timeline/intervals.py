@@ -57,12 +57,3 @@ def covered(start: Ints, end: Ints, at: Ints) -> Ints:
 def overlap(start: Ints, end: Ints, low: Ints, high: Ints) -> Ints:
     """Time that disjoint, sorted intervals cover within each window ``[low, high)``."""
     return covered(start, end, high) - covered(start, end, low)
-
-
-def complement(start: Ints, end: Ints, low: int, high: int) -> tuple[Ints, Ints]:
-    """Gaps that disjoint, sorted intervals leave within ``[low, high)``."""
-    inside = slice(np.searchsorted(end, low, side="right"), np.searchsorted(start, high))
-    gap_start = np.concatenate([[low], np.minimum(end[inside], high)])
-    gap_end = np.concatenate([np.maximum(start[inside], low), [high]])
-    keep = gap_end > gap_start
-    return gap_start[keep], gap_end[keep]
