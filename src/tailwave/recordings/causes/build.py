@@ -195,6 +195,14 @@ def idle(forecast: Forecast, cause: Cause) -> tuple[Ints, Ints]:
     return rows, pieces.ns[mine]
 
 
+def idle_before(case: Case, forecast: Forecast, cause: Cause) -> list[Evidence]:
+    """The kernels before which idle time of a cause lies, as evidence."""
+    pieces = forecast.division.pieces
+    mine = pieces.cause == cause
+    heavy = heaviest_kernels(case, pieces.gpu_row[mine], pieces.ns[mine])
+    return [Evidence(f"idle before {name}", case.a_step(ns), "us") for name, ns, _ in heavy]
+
+
 def operators(case: Case, rows: Ints) -> SmallInts:
     """Codes of the outermost operators around some host rows: what the user's code called."""
     top = np.arange(len(case.timeline.host))

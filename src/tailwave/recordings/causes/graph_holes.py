@@ -19,8 +19,8 @@ What fools it:
 from __future__ import annotations
 
 from tailwave.figures import time
-from tailwave.model import Evidence, Finding
-from tailwave.recordings.causes.build import finding, heaviest_kernels, taken_alone
+from tailwave.model import Finding
+from tailwave.recordings.causes.build import finding, idle_before, taken_alone
 from tailwave.recordings.replay.division import Cause
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.timeline.case import Case
@@ -45,9 +45,6 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         code=CODE,
         title="Holes inside graph launches",
         claim=claim,
-        evidence=[
-            Evidence(f"idle before {name}", case.a_step(ns), "us")
-            for name, ns, _ in heaviest_kernels(case, pieces.gpu_row[mine], pieces.ns[mine])
-        ],
+        evidence=idle_before(case, forecast, Cause.GRAPH),
         cures=(),
     )

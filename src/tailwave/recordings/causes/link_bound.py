@@ -71,7 +71,9 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
     without = forecast.after(without_bytes, async_copy).step_us
     if most.needed <= without:
         return None
-    held = max(forecast.after(async_copy).step_us - without, 0.0)
+    held = forecast.after(async_copy).step_us - without
+    if held <= 0 or forecast.now.us <= 0:
+        return None
     brings = Worth(forecast.now.us, None, min(held / forecast.now.us, 1.0))
     claim = (
         f"{most.words} {_WAYS[way]} take {percent(most.busy / case.step_us)} of each step; pinned "

@@ -22,8 +22,8 @@ What fools it:
 from __future__ import annotations
 
 from tailwave.figures import time
-from tailwave.model import Evidence, Finding
-from tailwave.recordings.causes.build import finding, heaviest_kernels, taken_alone
+from tailwave.model import Finding
+from tailwave.recordings.causes.build import finding, idle_before, taken_alone
 from tailwave.recordings.replay.division import Cause
 from tailwave.recordings.replay.forecast import Forecast
 from tailwave.recordings.timeline.case import Case
@@ -39,16 +39,11 @@ def find(case: Case, forecast: Forecast) -> Finding | None:
         f"For {brings.part} of each step ({time(taken)}) the GPU has work in its queue and does "
         "not begin it: it was at work that is not recorded, or waited for an event."
     )
-    pieces = forecast.division.pieces
-    mine = pieces.cause == Cause.QUEUED
     return finding(
         brings,
         code=CODE,
         title="Launched work does not begin, and the recording does not show why",
         claim=claim,
-        evidence=[
-            Evidence(f"idle before {name}", case.a_step(ns), "us")
-            for name, ns, _ in heaviest_kernels(case, pieces.gpu_row[mine], pieces.ns[mine])
-        ],
+        evidence=idle_before(case, forecast, Cause.QUEUED),
         cures=(),
     )

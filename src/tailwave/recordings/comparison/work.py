@@ -9,12 +9,13 @@ import numpy as np
 
 from tailwave.model import Bytes, Flags, Floats, GpuKind, HostKind, Ints, Timeline
 from tailwave.recordings.replay.division import Cause, Division
-from tailwave.recordings.timeline.calls import crosses_link, is_graph_launch, is_migration
+from tailwave.recordings.timeline.calls import crosses_link, is_graph_launch
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import Activity
 from tailwave.recordings.timeline.intervals import covered, union
 from tailwave.recordings.timeline.launches import issued_in_order
 from tailwave.recordings.timeline.losses import communication
+from tailwave.recordings.timeline.migrations import migrations
 
 # Of a longer step only so many launches are put beside the other's.
 _LONGEST = 20_000
@@ -114,11 +115,10 @@ def classes(timeline: Timeline) -> Bytes:
     gpu = timeline.gpu
     copied = gpu.kind == GpuKind.MEMCPY
     over_link = np.array([crosses_link(name) for name in timeline.names], dtype=bool)
-    pages = np.array([is_migration(name) for name in timeline.names], dtype=bool)
     found = np.where(gpu.kind == GpuKind.KERNEL, Class.KERNEL, Class.MEMORY).astype(np.uint8)
     found[communication(timeline)] = Class.COLLECTIVE
     found[copied & over_link[gpu.name]] = Class.COPY
-    found[copied & pages[gpu.name]] = Class.MIGRATION
+    found[migrations(timeline)] = Class.MIGRATION
     return found
 
 

@@ -19,12 +19,13 @@ import msgspec
 import numpy as np
 
 from tailwave.model import Bytes, GpuKind, Ints
-from tailwave.recordings.timeline.calls import crosses_link, is_graph_launch, is_migration
+from tailwave.recordings.timeline.calls import crosses_link, is_graph_launch
 from tailwave.recordings.timeline.case import Case
 from tailwave.recordings.timeline.hostwork import HOST_CAUSES, Activity, HostWork
 from tailwave.recordings.timeline.intervals import overlap, union, union_of
 from tailwave.recordings.timeline.launches import LONGEST_LATENCY_NS
 from tailwave.recordings.timeline.losses import communication
+from tailwave.recordings.timeline.migrations import migrations
 
 
 class Cause(enum.IntEnum):
@@ -129,7 +130,7 @@ def _busy(case: Case, rows: Ints) -> Ints:
     gpu, names = timeline.gpu, timeline.names
     low, high = steps.complete_from, steps.complete_to
     copied = gpu.kind[rows] == GpuKind.MEMCPY
-    pages = copied & np.array([is_migration(name) for name in names], dtype=bool)[gpu.name[rows]]
+    pages = migrations(timeline)[rows]
     over_link = np.array([crosses_link(name) for name in names], dtype=bool)[gpu.name[rows]]
     computing = ~pages & ~(copied & over_link)
     table = np.zeros((len(steps), len(Cause)), dtype=np.int64)
@@ -180,8 +181,7 @@ def _walk(case: Case, gaps: _Gaps, rows: Ints) -> Pieces:
     begun = np.where(work_ended, gpu.start[gaps.row], 0)
     # A gap that no work of the host ends (the last one, and that of migrating pages) is what the
     # host did meanwhile; else the host's time is read a launch's latency earlier.
-    pages = np.array([is_migration(name) for name in timeline.names], dtype=bool)
-    alone = ~work_ended | pages[gpu.name[gaps.row]]
+    alone = ~work_ended | migrations(timeline)[gaps.row]
     latency = np.clip(np.where(alone, 0, begun - called), 0, case.launch_latency)
     # A call that takes long submits its work at its end.
     ready = np.where(alone, gaps.end, np.maximum(called + latency, returned))
